@@ -1,0 +1,1 @@
+//! Where a document may be cut; pure.

@@ -1,0 +1,53 @@
+//! Typed settings: where data lies, which model is used, the limits, and what a person chose.
+
+mod settings;
+
+pub use settings::{Settings, SettingsError, Theme};
+
+use std::path::PathBuf;
+
+/// Everything that the engine is opened with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Config {
+    /// Holds the store, the indexes and the settings; made when missing.
+    pub data_dir: PathBuf,
+    pub model: ModelFiles,
+    pub limits: Limits,
+    /// Threads that a computation on the CPU may use; `None` takes every core.
+    pub threads: Option<usize>,
+}
+
+impl Config {
+    /// The defaults with the given data directory.
+    #[must_use]
+    pub fn new(data_dir: PathBuf) -> Self {
+        Self { data_dir, model: ModelFiles::Bundled, limits: Limits::default(), threads: None }
+    }
+}
+
+/// Where the embedding model comes from.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum ModelFiles {
+    /// all-MiniLM-L6-v2, part of the binary.
+    #[default]
+    Bundled,
+    /// A folder with `config.json`, `tokenizer.json` and `model.safetensors`.
+    Folder(PathBuf),
+}
+
+/// Bounds that keep one strange file from costing the rest.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// A larger file is skipped with a reason.
+    pub file_bytes_max: u64,
+    /// Folders nested deeper are not entered.
+    pub depth_max: usize,
+    /// Least free space on the disk of the data directory to go on indexing.
+    pub disk_free_bytes_min: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { file_bytes_max: 64 << 20, depth_max: 128, disk_free_bytes_min: 64 << 20 }
+    }
+}

@@ -1,0 +1,83 @@
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+/// What a person chose in the application; `settings.json` in the data directory.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Settings {
+    pub theme: Theme,
+    /// Share of the window's width that the reader takes, 0.2 ..= 0.8.
+    pub reader_share: Option<f64>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Theme {
+    #[default]
+    System,
+    Light,
+    Dark,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum SettingsError {
+    #[error("settings {path} cannot be read: {source}; delete the file to start with defaults")]
+    Read { path: PathBuf, source: io::Error },
+    #[error("settings {path} are no valid JSON: {source}; mend or delete the file")]
+    Parse { path: PathBuf, source: serde_json::Error },
+    #[error("settings {path} cannot be written: {source}")]
+    Write { path: PathBuf, source: io::Error },
+}
+
+impl Settings {
+    fn path(data_dir: &Path) -> PathBuf {
+        data_dir.join("settings.json")
+    }
+
+    /// Reads the settings of a data directory; a missing file gives the defaults.
+    ///
+    /// # Errors
+    /// When the file is there and cannot be read or parsed.
+    pub fn load(data_dir: &Path) -> Result<Self, SettingsError> {
+        let path = Self::path(data_dir);
+        match std::fs::read(&path) {
+            Ok(bytes) => serde_json::from_slice(&bytes)
+                .map_err(|source| SettingsError::Parse { path, source }),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Self::default()),
+            Err(source) => Err(SettingsError::Read { path, source }),
+        }
+    }
+
+    /// Writes beside the old file and renames, so a crash leaves one of the two whole.
+    ///
+    /// # Errors
+    /// When the directory cannot be written.
+    pub fn save(&self, data_dir: &Path) -> Result<(), SettingsError> {
+        let path = Self::path(data_dir);
+        let write = || {
+            let fresh = path.with_extension("json.new");
+            std::fs::write(&fresh, serde_json::to_vec_pretty(self)?)?;
+            std::fs::rename(&fresh, &path)
+        };
+        write().map_err(|source| SettingsError::Write { path: path.clone(), source })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_round_trip_and_damage_is_named() {
+        let dir = tempfile::tempdir().unwrap();
+        assert_eq!(Settings::load(dir.path()).unwrap(), Settings::default());
+        let chosen = Settings { theme: Theme::Dark, reader_share: Some(0.4) };
+        chosen.save(dir.path()).unwrap();
+        assert_eq!(Settings::load(dir.path()).unwrap(), chosen);
+        std::fs::write(dir.path().join("settings.json"), "{").unwrap();
+        let message = Settings::load(dir.path()).unwrap_err().to_string();
+        assert!(message.contains("settings.json"), "{message}");
+    }
+}

@@ -1,0 +1,54 @@
+use std::path::PathBuf;
+
+use serde::Serialize;
+
+use crate::ingest::IngestReport;
+
+/// What happens inside the engine, as the faces show it.
+#[derive(Clone, Debug)]
+pub enum EngineEvent {
+    Model(ModelState),
+    JobStarted { job: JobId, label: String },
+    JobProgress { job: JobId, progress: JobProgress },
+    JobFinished { job: JobId, outcome: JobOutcome },
+    /// What is searchable has changed: an answer on screen may be out of date.
+    IndexChanged { documents: u64, passages: u64 },
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "state", rename_all = "snake_case")]
+pub enum ModelState {
+    Loading { model: String },
+    Ready { model: String, device: String },
+    /// Search by words goes on; the reason says what to do.
+    Failed { model: String, reason: String },
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+pub struct JobId(pub u64);
+
+/// How far an indexing job is. Totals grow while folders are still being scanned.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct JobProgress {
+    /// True until every folder has been listed, when totals are final.
+    pub scanning: bool,
+    pub files_done: u64,
+    pub files_total: u64,
+    pub bytes_done: u64,
+    pub bytes_total: u64,
+    pub in_hand: Option<PathBuf>,
+    pub chunks: u64,
+    pub tokens: u64,
+    /// Over the last few seconds.
+    pub tokens_per_second: f64,
+    /// From the measured speed; `None` until there is one.
+    pub seconds_left: Option<f64>,
+}
+
+#[derive(Clone, Debug)]
+pub enum JobOutcome {
+    Done(IngestReport),
+    /// What was committed before the cancellation stays.
+    Cancelled(IngestReport),
+    Failed { reason: String },
+}

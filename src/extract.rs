@@ -1,0 +1,1 @@
+//! Bytes of any format to a [`crate::data::Document`].

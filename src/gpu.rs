@@ -1,0 +1,1 @@
+//! The thread that owns the device, and the trait that everyone asks.

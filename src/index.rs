@@ -1,0 +1,1 @@
+//! Vector index, keyword index, fusion; no clock.

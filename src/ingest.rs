@@ -1,0 +1,5 @@
+//! The write path: scan, hash, extract, tokenize, chunk, embed, commit.
+
+mod report;
+
+pub use report::{IngestReport, Skipped};

@@ -1,0 +1,55 @@
+use serde::{Deserialize, Serialize};
+
+use crate::data::Hit;
+
+/// Which lists an answer is made from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SearchMode {
+    #[default]
+    Hybrid,
+    Semantic,
+    Keyword,
+}
+
+impl SearchMode {
+    pub const ALL: [Self; 3] = [Self::Hybrid, Self::Semantic, Self::Keyword];
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SearchRequest {
+    /// What was typed, qualifiers included.
+    pub query: String,
+    pub mode: SearchMode,
+    /// Documents in the answer at most.
+    pub limit: usize,
+    /// Whether the last word may still be typed and so matches as a prefix.
+    pub typing: bool,
+}
+
+impl SearchRequest {
+    #[must_use]
+    pub fn new(query: impl Into<String>) -> Self {
+        Self { query: query.into(), mode: SearchMode::default(), limit: 10, typing: false }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SearchResponse {
+    pub query: String,
+    /// The mode that was used; a hybrid question is answered by words alone while the model loads.
+    pub mode: SearchMode,
+    pub took_ms: f64,
+    /// Best first; one hit a document.
+    pub hits: Vec<Hit>,
+    /// Documents that were found but are too far from the query to be shown.
+    pub weaker: usize,
+    pub coverage: Coverage,
+}
+
+/// How much of what is known was searched.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Coverage {
+    pub indexed: u64,
+    pub known: u64,
+}

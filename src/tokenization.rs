@@ -1,0 +1,1 @@
+//! Text to tokens with byte offsets, once a document.
