@@ -8,20 +8,40 @@ use crate::ingest::IngestReport;
 #[derive(Clone, Debug)]
 pub enum EngineEvent {
     Model(ModelState),
-    JobStarted { job: JobId, label: String },
-    JobProgress { job: JobId, progress: JobProgress },
-    JobFinished { job: JobId, outcome: JobOutcome },
+    JobStarted {
+        job: JobId,
+        label: String,
+    },
+    JobProgress {
+        job: JobId,
+        progress: JobProgress,
+    },
+    JobFinished {
+        job: JobId,
+        outcome: JobOutcome,
+    },
     /// What is searchable has changed: an answer on screen may be out of date.
-    IndexChanged { documents: u64, passages: u64 },
+    IndexChanged {
+        documents: u64,
+        passages: u64,
+    },
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "state", rename_all = "snake_case")]
 pub enum ModelState {
-    Loading { model: String },
-    Ready { model: String, device: String },
+    Loading {
+        model: String,
+    },
+    Ready {
+        model: String,
+        device: String,
+    },
     /// Search by words goes on; the reason says what to do.
-    Failed { model: String, reason: String },
+    Failed {
+        model: String,
+        reason: String,
+    },
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -50,5 +70,7 @@ pub enum JobOutcome {
     Done(IngestReport),
     /// What was committed before the cancellation stays.
     Cancelled(IngestReport),
-    Failed { reason: String },
+    Failed {
+        reason: String,
+    },
 }

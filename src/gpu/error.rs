@@ -1,0 +1,36 @@
+use super::{ModelId, ModelKind};
+
+/// What a model says when a step or its loading fails.
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("{message}")]
+pub struct ModelError {
+    pub message: String,
+}
+
+impl ModelError {
+    pub fn new(error: impl std::fmt::Display) -> Self {
+        Self { message: error.to_string() }
+    }
+}
+
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum GpuError {
+    #[error("model {0} is not loaded")]
+    ModelNotLoaded(ModelId),
+    #[error("model {0} is already loaded; unload it first")]
+    AlreadyLoaded(ModelId),
+    #[error("model {id} is {kind}: it cannot {wanted}")]
+    WrongKind { id: ModelId, kind: ModelKind, wanted: &'static str },
+    #[error("model {id} cannot be loaded: {source}")]
+    Load { id: ModelId, source: ModelError },
+    #[error("model {id} failed: {source}")]
+    Model { id: ModelId, source: ModelError },
+    #[error("model {id} crashed: {message}; other requests go on")]
+    Panicked { id: ModelId, message: String },
+    #[error("a sequence of {tokens} tokens does not fit model {id}, which takes 1 to {tokens_max}")]
+    Shape { id: ModelId, tokens: usize, tokens_max: usize },
+    #[error("the device thread cannot be started: {0}")]
+    Spawn(String),
+    #[error("the device thread has stopped")]
+    Stopped,
+}
