@@ -65,8 +65,8 @@ mod tests {
 
     #[test]
     fn the_variable_wins_over_the_platform_unless_it_is_empty() {
-        let native = Some(std::env::temp_dir().join("native"));
-        let chosen = std::env::temp_dir().join("chosen");
+        let native = Some(env::temp_dir().join("native"));
+        let chosen = env::temp_dir().join("chosen");
         assert_eq!(choose(Some(chosen.clone().into()), native.clone()).unwrap(), chosen);
         assert_eq!(choose(Some("".into()), native.clone()).unwrap(), native.clone().unwrap());
         assert_eq!(choose(None, native.clone()).unwrap(), native.unwrap());

@@ -30,7 +30,7 @@ pub fn modified_seconds(metadata: &Metadata) -> Option<i64> {
 /// Whether the content of a file lies with a cloud provider, so that opening it would download it.
 ///
 /// Told without opening: recall-on-open, recall-on-data-access and offline attributes on Windows
-/// (OneDrive, Dropbox); on macOS `SF_DATALESS` (iCloud, File Provider) and the `.name.icloud` stubs
+/// (which its cloud drives set); on macOS `SF_DATALESS` (iCloud, File Provider) and the `.name.icloud` stubs
 /// that older versions leave. Linux has no such mark.
 #[must_use]
 pub fn is_cloud_placeholder(path: &Path, metadata: &Metadata) -> bool {

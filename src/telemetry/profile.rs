@@ -43,13 +43,13 @@ pub(super) fn layer<S>(
 where
     S: Subscriber + for<'span> LookupSpan<'span> + Send + Sync,
 {
-    let path = path.filter(|path| !path.is_empty()).map_or_else(
-        || PathBuf::from(format!("trace-{}.json", std::process::id())),
-        PathBuf::from,
-    );
+    let path = path
+        .filter(|path| !path.is_empty())
+        .map_or_else(|| PathBuf::from(format!("trace-{}.json", std::process::id())), PathBuf::from);
     let file = File::create(&path).map_err(|source| TelemetryError::Trace { path, source })?;
     let (layer, guard) = ChromeLayerBuilder::new().writer(file).include_args(true).build();
-    let ours = Targets::new().with_target("lodestone", Level::TRACE).with_target("lode", Level::TRACE);
+    let ours =
+        Targets::new().with_target("lodestone", Level::TRACE).with_target("lode", Level::TRACE);
     Ok((layer.with_filter(ours), Trace(Mutex::new(Some(guard)))))
 }
 
