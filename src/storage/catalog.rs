@@ -1,0 +1,188 @@
+use std::path::Path;
+
+use rusqlite::{Connection, OptionalExtension as _, Row};
+
+use super::record;
+use super::{StorageError, Store};
+use crate::data::{Chunk, ContentHash, Document, DocumentId, MediaType, Source};
+
+/// A document with its passages, as it was committed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StoredDocument {
+    pub document: Document,
+    pub chunks: Vec<Chunk>,
+    /// Seconds since the Unix epoch.
+    pub indexed_at: i64,
+}
+
+/// What a list of documents shows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DocumentSummary {
+    pub id: DocumentId,
+    pub source: Source,
+    pub title: String,
+    pub media_type: MediaType,
+    pub passages: u64,
+    pub tokens: u64,
+    /// Size of the source in bytes.
+    pub bytes: u64,
+    pub modified: Option<i64>,
+    /// Seconds since the Unix epoch.
+    pub indexed_at: i64,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    pub documents: u64,
+    pub passages: u64,
+    pub tokens: u64,
+    /// Sources that are known and not searchable.
+    pub skipped: u64,
+}
+
+impl Store {
+    /// # Errors
+    /// [`StorageError`] when the store cannot be read.
+    pub fn document(&self, id: DocumentId) -> Result<Option<StoredDocument>, StorageError> {
+        self.read(|connection| {
+            let stored = connection
+                .prepare_cached(
+                    "SELECT id, source, media_type, title, text, layout, has_lines, locators,
+                            content_hash, bytes, modified, indexed_at
+                     FROM documents JOIN bodies ON document = id WHERE id = ?1",
+                )?
+                .query_row([record::id_value(id)], |row| {
+                    let document = Document {
+                        id: record::document_id(row, 0)?,
+                        source: record::source(row, 1)?,
+                        media_type: record::media_type(row, 2)?,
+                        title: row.get(3)?,
+                        text: row.get(4)?,
+                        layout: record::from_json(row, 5)?,
+                        has_lines: row.get(6)?,
+                        locators: record::from_json(row, 7)?,
+                        content_hash: record::content_hash(row, 8)?,
+                        bytes: record::count(row, 9)?,
+                        modified: row.get(10)?,
+                    };
+                    Ok((document, row.get(11)?))
+                })
+                .optional()?;
+            let Some((document, indexed_at)) = stored else { return Ok(None) };
+            Ok(Some(StoredDocument { document, chunks: chunks(connection, id)?, indexed_at }))
+        })
+    }
+
+    /// The content that the stored version of a source was made from, with the model in use; `None`
+    /// means that the source has to be indexed.
+    ///
+    /// # Errors
+    /// [`StorageError`] when the store cannot be read.
+    pub fn fingerprint(&self, source: &Source) -> Result<Option<ContentHash>, StorageError> {
+        let id = DocumentId::of(source);
+        self.read(|connection| {
+            connection
+                .prepare_cached(
+                    "SELECT content_hash FROM documents
+                     WHERE id = ?1 AND model = (SELECT model FROM state)",
+                )?
+                .query_row([record::id_value(id)], |row| record::content_hash(row, 0))
+                .optional()
+        })
+    }
+
+    /// The documents that came from `path` itself or from anywhere below it, in the order of their
+    /// keys.
+    ///
+    /// # Errors
+    /// [`StorageError`] when the store cannot be read.
+    pub fn sources_under(&self, path: &Path) -> Result<Vec<Source>, StorageError> {
+        let (exact, range) = under(path);
+        self.read(|connection| {
+            connection
+                .prepare_cached(
+                    "SELECT source FROM documents WHERE source = ?1
+                     UNION ALL
+                     SELECT source FROM documents WHERE source >= ?2 AND source < ?3
+                     ORDER BY source",
+                )?
+                .query_map((exact, range.start, range.end), |row| record::source(row, 0))?
+                .collect()
+        })
+    }
+
+    /// Every document, in the order of the keys.
+    ///
+    /// # Errors
+    /// [`StorageError`] when the store cannot be read.
+    pub fn documents(&self) -> Result<Vec<DocumentSummary>, StorageError> {
+        self.read(|connection| {
+            connection
+                .prepare_cached(
+                    "SELECT id, source, title, media_type, passages, tokens, bytes, modified,
+                            indexed_at
+                     FROM documents ORDER BY source",
+                )?
+                .query_map([], summary)?
+                .collect()
+        })
+    }
+
+    /// # Errors
+    /// [`StorageError`] when the store cannot be read.
+    pub fn counts(&self) -> Result<Counts, StorageError> {
+        self.read(|connection| {
+            connection
+                .prepare_cached("SELECT documents, passages, tokens, skipped FROM state")?
+                .query_row([], |row| {
+                    Ok(Counts {
+                        documents: record::count(row, 0)?,
+                        passages: record::count(row, 1)?,
+                        tokens: record::count(row, 2)?,
+                        skipped: record::count(row, 3)?,
+                    })
+                })
+        })
+    }
+}
+
+/// The key of `path`, and the range of keys of everything below it.
+///
+/// A path below ends its parent's key with a slash, and `0` is the character after the slash.
+pub(super) fn under(path: &Path) -> (String, std::ops::Range<String>) {
+    let key = Source::File(path.to_owned()).key();
+    let folder = key.trim_end_matches('/');
+    let range = format!("{folder}/")..format!("{folder}0");
+    (folder.to_owned(), range)
+}
+
+fn chunks(connection: &Connection, document: DocumentId) -> rusqlite::Result<Vec<Chunk>> {
+    connection
+        .prepare_cached(
+            "SELECT start, stop, tokens_start, tokens_stop, locator FROM passages
+             WHERE document = ?1 ORDER BY ordinal",
+        )?
+        .query_map([record::id_value(document)], |row| {
+            let offset = |column| record::count(row, column).map(|number| number as usize);
+            Ok(Chunk {
+                range: offset(0)?..offset(1)?,
+                tokens: offset(2)?..offset(3)?,
+                locator: record::from_optional_json(row, 4)?,
+            })
+        })?
+        .collect()
+}
+
+fn summary(row: &Row<'_>) -> rusqlite::Result<DocumentSummary> {
+    Ok(DocumentSummary {
+        id: record::document_id(row, 0)?,
+        source: record::source(row, 1)?,
+        title: row.get(2)?,
+        media_type: record::media_type(row, 3)?,
+        passages: record::count(row, 4)?,
+        tokens: record::count(row, 5)?,
+        bytes: record::count(row, 6)?,
+        modified: row.get(7)?,
+        indexed_at: row.get(8)?,
+    })
+}
