@@ -118,9 +118,10 @@ fn rust_book() -> Vec<PathBuf> {
     let Ok(entries) = std::fs::read_dir(book) else { return Vec::new() };
     let mut pages: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
     pages.retain(|path| {
-        let name = path.file_name().unwrap().to_string_lossy().into_owned();
-        name.strip_prefix("ch").is_some_and(|rest| rest.starts_with(char::is_numeric))
-            && name.ends_with(".html")
+        let name = path.file_stem().unwrap().to_string_lossy().into_owned();
+        let is_chapter =
+            name.strip_prefix("ch").is_some_and(|rest| rest.starts_with(char::is_numeric));
+        is_chapter && path.extension().is_some_and(|extension| extension == "html")
     });
     pages.sort();
     pages
