@@ -5,6 +5,8 @@
 
 mod directory;
 mod file;
+mod path;
 
 pub use directory::{DATA_DIR_VARIABLE, DirectoryError, data_dir, restrict_to_owner};
-pub use file::{free_bytes, is_cloud_placeholder, modified_seconds};
+pub use file::{directory_bytes, free_bytes, is_cloud_placeholder, modified_seconds};
+pub use path::resolve;

@@ -90,11 +90,7 @@ mod tests {
             .iter()
             .map(|(offset, locator)| {
                 assert!(text[*offset..].trim_start().starts_with(['#', 'S']), "{offset}");
-                format!("{locator} {:?}", locator)
-                    .split(" Heading")
-                    .next()
-                    .unwrap_or_default()
-                    .to_owned()
+                locator.to_string()
             })
             .collect()
     }

@@ -65,11 +65,12 @@ mod tests {
 
     #[test]
     fn the_variable_wins_over_the_platform_unless_it_is_empty() {
-        let native = Some(env::temp_dir().join("native"));
+        let native = env::temp_dir().join("native");
         let chosen = env::temp_dir().join("chosen");
-        assert_eq!(choose(Some(chosen.clone().into()), native.clone()).unwrap(), chosen);
-        assert_eq!(choose(Some("".into()), native.clone()).unwrap(), native.clone().unwrap());
-        assert_eq!(choose(None, native.clone()).unwrap(), native.unwrap());
+        let choice = |variable: Option<OsString>| choose(variable, Some(native.clone())).unwrap();
+        assert_eq!(choice(Some(chosen.clone().into())), chosen);
+        assert_eq!(choice(Some("".into())), native);
+        assert_eq!(choice(None), native);
         assert!(choose(Some("here".into()), None).unwrap().is_absolute());
     }
 

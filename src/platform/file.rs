@@ -11,6 +11,25 @@ pub fn free_bytes(path: &Path) -> io::Result<u64> {
     fs4::available_space(path)
 }
 
+/// Size of the files below `dir` in bytes; what cannot be read, or goes meanwhile, counts nothing.
+#[must_use]
+pub fn directory_bytes(dir: &Path) -> u64 {
+    let mut bytes = 0;
+    let mut dirs = vec![dir.to_path_buf()];
+    while let Some(dir) = dirs.pop() {
+        let Ok(entries) = std::fs::read_dir(dir) else { continue };
+        for entry in entries.flatten() {
+            // Of the entry itself: a symbolic link is not followed.
+            match entry.metadata() {
+                Ok(metadata) if metadata.is_dir() => dirs.push(entry.path()),
+                Ok(metadata) if metadata.is_file() => bytes += metadata.len(),
+                _ => {}
+            }
+        }
+    }
+    bytes
+}
+
 /// Last modification in seconds since the Unix epoch, negative before it; `None` where the file
 /// system keeps no such time.
 #[must_use]
@@ -83,6 +102,16 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         assert!(free_bytes(dir.path()).unwrap() > 0);
         assert!(free_bytes(&dir.path().join("missing")).is_err());
+    }
+
+    #[test]
+    fn a_directory_is_as_large_as_the_files_below_it() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::create_dir(dir.path().join("sub")).unwrap();
+        std::fs::write(dir.path().join("a"), "12345").unwrap();
+        std::fs::write(dir.path().join("sub/b"), "678").unwrap();
+        assert_eq!(directory_bytes(dir.path()), 8);
+        assert_eq!(directory_bytes(&dir.path().join("missing")), 0);
     }
 
     #[test]
