@@ -1,1 +1,105 @@
 //! Where a document may be cut; pure.
+//!
+//! text-splitter finds the boundaries (sentences, headings, syntax trees). It asks for the size of
+//! hundreds of candidate slices a document; [`sizer::OffsetSizer`] answers by looking token offsets up
+//! instead of tokenizing again.
+
+mod sizer;
+
+use std::ops::Range;
+
+use text_splitter::{ChunkConfig, CodeSplitter, MarkdownSplitter, TextSplitter};
+use tracing::debug_span;
+
+use crate::data::{Chunk, ChunkedDocument, Document, TextLayout, TokenSequence};
+use sizer::OffsetSizer;
+
+#[derive(Debug, thiserror::Error)]
+pub enum ChunkingError {
+    #[error("chunks of {tokens_max} tokens at most cannot overlap by {overlap}")]
+    Overlap { tokens_max: usize, overlap: usize },
+}
+
+/// How large chunks are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ChunkSize {
+    /// Tokens of a chunk at most, special tokens not counted.
+    pub tokens_max: usize,
+    /// Tokens that neighbors share at most, so that an answer on a boundary stays whole in one.
+    pub overlap: usize,
+}
+
+/// Cuts a document into chunks that cover its text but for white space between them.
+///
+/// # Errors
+/// When the overlap is not smaller than the chunk.
+pub fn split(
+    document: Document,
+    tokens: TokenSequence,
+    size: ChunkSize,
+) -> Result<ChunkedDocument, ChunkingError> {
+    let _span = debug_span!("chunk", bytes = document.text.len()).entered();
+    let text = document.text.as_str();
+    let chunks = ranges(text, &tokens, document.layout, size)?
+        .into_iter()
+        .map(|range| Chunk {
+            tokens: fitting(tokens.within(&range), size.tokens_max),
+            locator: document.locators.locate(text, &range, document.has_lines),
+            range,
+        })
+        .filter(|chunk| !chunk.tokens.is_empty())
+        .collect();
+    Ok(ChunkedDocument { document, tokens, chunks })
+}
+
+/// A range that cuts words in two at both ends may touch one token more than it was sized at.
+fn fitting(tokens: Range<usize>, tokens_max: usize) -> Range<usize> {
+    tokens.start..tokens.end.min(tokens.start + tokens_max)
+}
+
+fn ranges(
+    text: &str,
+    tokens: &TokenSequence,
+    layout: TextLayout,
+    size: ChunkSize,
+) -> Result<Vec<Range<usize>>, ChunkingError> {
+    let ChunkSize { tokens_max, overlap } = size;
+    let config = || {
+        ChunkConfig::new(tokens_max)
+            .with_sizer(OffsetSizer::new(text, tokens))
+            .with_overlap(overlap)
+            .map_err(|_| ChunkingError::Overlap { tokens_max, overlap })
+    };
+    let to_ranges = |slices: &mut dyn Iterator<Item = (usize, &str)>| {
+        slices.map(|(start, slice)| start..start + slice.len()).collect()
+    };
+    if let Some(grammar) = grammar(layout)
+        && let Ok(splitter) = CodeSplitter::new(grammar, config()?)
+    {
+        return Ok(to_ranges(&mut splitter.chunk_indices(text)));
+    }
+    Ok(match layout {
+        TextLayout::Markdown => {
+            to_ranges(&mut MarkdownSplitter::new(config()?).chunk_indices(text))
+        }
+        _ => to_ranges(&mut TextSplitter::new(config()?).chunk_indices(text)),
+    })
+}
+
+fn grammar(layout: TextLayout) -> Option<tree_sitter_language::LanguageFn> {
+    Some(match layout {
+        TextLayout::Plain | TextLayout::Markdown => return None,
+        TextLayout::Rust => tree_sitter_rust::LANGUAGE,
+        TextLayout::Python => tree_sitter_python::LANGUAGE,
+        TextLayout::JavaScript => tree_sitter_javascript::LANGUAGE,
+        TextLayout::TypeScript => tree_sitter_typescript::LANGUAGE_TYPESCRIPT,
+        TextLayout::Tsx => tree_sitter_typescript::LANGUAGE_TSX,
+        TextLayout::Go => tree_sitter_go::LANGUAGE,
+        TextLayout::Java => tree_sitter_java::LANGUAGE,
+        TextLayout::C => tree_sitter_c::LANGUAGE,
+        TextLayout::Cpp => tree_sitter_cpp::LANGUAGE,
+    })
+}
+
+#[cfg(test)]
+mod tests;

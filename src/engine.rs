@@ -3,10 +3,304 @@
 //! An [`Engine`] is a cheap handle. Its futures may be awaited on any executor: work runs on the
 //! engine's own runtime and blocking pools, never on the caller's thread.
 
+mod diagnosis;
+mod embedding;
+mod error;
+mod evaluation;
 mod event;
+mod indexes;
+mod jobs;
+mod model;
 mod view;
 
-pub use crate::ingest::{IngestReport, Skipped};
+pub use crate::ingest::{IngestReport, JobProgress, Skipped};
 pub use crate::search::{Coverage, SearchMode, SearchRequest, SearchResponse};
-pub use event::{EngineEvent, JobId, JobOutcome, JobProgress, ModelState};
-pub use view::{DocumentView, LibraryEntry, Status};
+pub use diagnosis::{Check, Diagnosis};
+pub use embedding::Embedded;
+pub use error::EngineError;
+pub use evaluation::{Evaluation, EvaluationOptions, Quality, evaluate};
+pub use event::{EngineEvent, JobId, JobOutcome, ModelState};
+pub use jobs::Job;
+pub use view::{DocumentView, LibraryEntry, RemoveReport, Status};
+
+use std::future::Future;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::runtime::Runtime;
+use tokio::sync::{broadcast, watch};
+
+use crate::config::Config;
+use crate::data::{DocumentId, Source};
+use crate::gpu::{GpuScheduler, SchedulerOptions, SerialScheduler};
+use crate::platform;
+use crate::search;
+use crate::storage::Store;
+use indexes::Indexes;
+use jobs::Jobs;
+use model::LoadedModel;
+
+/// Events that a slow listener may fall behind by before it misses some.
+const EVENTS_MAX: usize = 256;
+
+/// How often the store is asked whether another process wrote; the answer costs microseconds.
+const WATCH_INTERVAL: Duration = Duration::from_secs(1);
+
+/// The open application: store, indexes, model and jobs.
+#[derive(Clone)]
+pub struct Engine {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    config: Config,
+    store: Arc<Store>,
+    indexes: Arc<Indexes>,
+    scheduler: Arc<dyn GpuScheduler>,
+    model: watch::Receiver<Option<Result<LoadedModel, String>>>,
+    model_name: String,
+    events: broadcast::Sender<EngineEvent>,
+    jobs: Jobs,
+    /// Taken on drop.
+    runtime: Option<Runtime>,
+}
+
+impl std::fmt::Debug for Engine {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Engine").field("config", &self.inner.config).finish_non_exhaustive()
+    }
+}
+
+impl Engine {
+    /// Opens the data directory. Returns before the model is loaded and the indexes are read, which
+    /// go on in the background.
+    ///
+    /// # Errors
+    /// When the data directory, the store or an index cannot be used.
+    pub fn open(config: Config) -> Result<Self, EngineError> {
+        let data_dir = config.data_dir.clone();
+        let directory = |source| EngineError::Directory { path: data_dir.clone(), source };
+        std::fs::create_dir_all(&data_dir).map_err(directory)?;
+        platform::restrict_to_owner(&data_dir).map_err(directory)?;
+        let store = Arc::new(Store::open(&data_dir)?);
+        let indexes = Arc::new(Indexes::open(&data_dir, &store)?);
+        let scheduler: Arc<dyn GpuScheduler> =
+            Arc::new(SerialScheduler::start(&SchedulerOptions::default())?);
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(2)
+            .thread_name("lodestone-async")
+            .enable_all()
+            .build()
+            .map_err(EngineError::Runtime)?;
+        let (events, _) = broadcast::channel(EVENTS_MAX);
+        let (model_sender, model) = watch::channel(None);
+        let inner = Arc::new(Inner {
+            model_name: model::name(&config.model),
+            config,
+            store,
+            indexes,
+            scheduler,
+            model,
+            events,
+            jobs: Jobs::default(),
+            runtime: Some(runtime),
+        });
+        let engine = Self { inner };
+        engine.spawn(engine.clone().load_model(model_sender));
+        engine.spawn(indexes::watch(Arc::downgrade(&engine.inner), WATCH_INTERVAL));
+        Ok(engine)
+    }
+
+    /// What happens from now on.
+    #[must_use]
+    pub fn events(&self) -> broadcast::Receiver<EngineEvent> {
+        self.inner.events.subscribe()
+    }
+
+    /// Indexes files and folders in the background, after the jobs before it. Folders are remembered.
+    #[must_use]
+    pub fn index(&self, paths: Vec<PathBuf>) -> Job {
+        jobs::start(self, paths)
+    }
+
+    /// Cancels a job; nothing happens when it has ended.
+    pub fn cancel(&self, job: JobId) {
+        self.inner.jobs.cancel(job);
+    }
+
+    /// Answers a query. By words alone while the model is loading, or when it has failed.
+    ///
+    /// # Errors
+    /// When the store or an index fails, or the model is needed and not there.
+    pub async fn search(&self, request: SearchRequest) -> Result<SearchResponse, EngineError> {
+        let engine = self.clone();
+        self.run(async move { engine.search_here(request).await }).await
+    }
+
+    async fn search_here(&self, mut request: SearchRequest) -> Result<SearchResponse, EngineError> {
+        let started = std::time::Instant::now();
+        self.inner.indexes.ready().await;
+        let query = search::Query::parse(&request.query);
+        let embedding = match (request.mode, self.loaded_model()) {
+            (SearchMode::Keyword, _) => None,
+            (_, Some(Ok(model))) => self.embed_query(&model, &query).await?,
+            (SearchMode::Semantic, Some(Err(reason))) => {
+                return Err(EngineError::ModelUnavailable { reason });
+            }
+            (SearchMode::Semantic, None) => {
+                return Err(EngineError::ModelUnavailable { reason: "it is still loading".into() });
+            }
+            (SearchMode::Hybrid, _) => {
+                request.mode = SearchMode::Keyword;
+                None
+            }
+        };
+        let inner = Arc::clone(&self.inner);
+        self.run_blocking(move || {
+            let searcher = inner.indexes.searcher(&inner.store);
+            let mut response = searcher.search(&request, &query, embedding.as_ref())?;
+            response.took_ms = started.elapsed().as_secs_f64() * 1e3;
+            Ok(response)
+        })
+        .await
+    }
+
+    /// A document with its passages; `None` when it has gone.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn document(&self, id: DocumentId) -> Result<Option<DocumentView>, EngineError> {
+        let inner = Arc::clone(&self.inner);
+        self.run_blocking(move || Ok(inner.store.document(id)?.map(DocumentView::from))).await
+    }
+
+    /// Every document, in the order of the sources.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn library(&self) -> Result<Vec<LibraryEntry>, EngineError> {
+        let inner = Arc::clone(&self.inner);
+        self.run_blocking(move || {
+            Ok(inner.store.documents()?.into_iter().map(LibraryEntry::from).collect())
+        })
+        .await
+    }
+
+    /// What is indexed, with what, and what it costs.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn status(&self) -> Result<Status, EngineError> {
+        let inner = Arc::clone(&self.inner);
+        let model = self.model_state();
+        self.run_blocking(move || {
+            Status::read(&inner.store, &inner.config.data_dir, model, inner.indexes.notices())
+        })
+        .await
+    }
+
+    /// Forgets files, folders and sites, entirely; a source is a path or a URL.
+    ///
+    /// # Errors
+    /// When the store fails; then nothing was forgotten.
+    pub async fn remove(&self, sources: Vec<String>) -> Result<RemoveReport, EngineError> {
+        let inner = Arc::clone(&self.inner);
+        let report = self
+            .run_blocking(move || {
+                let mut report = RemoveReport::default();
+                for name in sources {
+                    let removed = remove_one(&inner.store, &name)?;
+                    if removed.is_none() {
+                        report.unknown.push(name);
+                    }
+                    report.removed += removed.unwrap_or(0);
+                }
+                inner.indexes.catch_up(&inner.store)?;
+                Ok(report)
+            })
+            .await?;
+        self.announce_change();
+        Ok(report)
+    }
+
+    /// Cancels every job, waits for what is being written, and brings the indexes up to date.
+    pub async fn close(&self) {
+        self.inner.jobs.cancel_all();
+        let engine = self.clone();
+        let closed = self.run(async move {
+            engine.inner.jobs.idle().await;
+            let inner = Arc::clone(&engine.inner);
+            engine.run_blocking(move || Ok(inner.indexes.catch_up(&inner.store)?)).await
+        });
+        if let Err(error) = closed.await {
+            tracing::warn!(%error, "indexes are behind; the next start catches up");
+        }
+    }
+
+    fn spawn(&self, future: impl Future<Output = ()> + Send + 'static) {
+        if let Some(runtime) = &self.inner.runtime {
+            runtime.spawn(future);
+        }
+    }
+
+    /// Runs on the engine's runtime, so that a caller on any executor may await it.
+    async fn run<T: Send + 'static>(
+        &self,
+        future: impl Future<Output = Result<T, EngineError>> + Send + 'static,
+    ) -> Result<T, EngineError> {
+        match &self.inner.runtime {
+            Some(runtime) => runtime.spawn(future).await?,
+            None => Err(EngineError::Closed),
+        }
+    }
+
+    async fn run_blocking<T: Send + 'static>(
+        &self,
+        body: impl FnOnce() -> Result<T, EngineError> + Send + 'static,
+    ) -> Result<T, EngineError> {
+        match &self.inner.runtime {
+            Some(runtime) => runtime.spawn_blocking(body).await?,
+            None => Err(EngineError::Closed),
+        }
+    }
+
+    fn emit(&self, event: EngineEvent) {
+        // Nobody may be listening, as in the command line.
+        let _ = self.inner.events.send(event);
+    }
+
+    fn announce_change(&self) {
+        if let Ok(counts) = self.inner.store.counts() {
+            let (documents, passages) = (counts.documents, counts.passages);
+            self.emit(EngineEvent::IndexChanged { documents, passages });
+        }
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        self.jobs.cancel_all();
+        if let Some(runtime) = self.runtime.take() {
+            // The last handle may be dropped on the runtime itself, where waiting is not allowed.
+            runtime.shutdown_background();
+        }
+    }
+}
+
+/// How many documents went; `None` when nothing is known under this name.
+fn remove_one(store: &Store, name: &str) -> Result<Option<u64>, EngineError> {
+    if let Ok(source @ Source::Web(_)) = Source::from_key(name) {
+        let removed = store.remove(&[source])?;
+        return Ok((removed > 0).then_some(removed));
+    }
+    let path = platform::resolve(name.as_ref());
+    let was_root = store.remove_root(&path)?;
+    let mut sources = store.sources_under(&path)?;
+    let skipped = store.skipped()?.into_iter().map(|skipped| skipped.source);
+    sources.extend(skipped.filter(|s| s.path().is_some_and(|p| p.starts_with(&path))));
+    if sources.is_empty() {
+        return Ok(was_root.then_some(0));
+    }
+    Ok(Some(store.remove(&sources)?))
+}

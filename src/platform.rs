@@ -1,1 +1,10 @@
 //! The only place that knows which operating system this is.
+//!
+//! Callers ask in the words of the application ([`data_dir`], [`is_cloud_placeholder`]); the answer
+//! for each system stands here, and no other module has a `cfg` on the target.
+
+mod directory;
+mod file;
+
+pub use directory::{DATA_DIR_VARIABLE, DirectoryError, data_dir, restrict_to_owner};
+pub use file::{free_bytes, is_cloud_placeholder, modified_seconds};

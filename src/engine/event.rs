@@ -1,8 +1,6 @@
-use std::path::PathBuf;
-
 use serde::Serialize;
 
-use crate::ingest::IngestReport;
+use crate::ingest::{IngestReport, JobProgress};
 
 /// What happens inside the engine, as the faces show it.
 #[derive(Clone, Debug)]
@@ -46,24 +44,6 @@ pub enum ModelState {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub struct JobId(pub u64);
-
-/// How far an indexing job is. Totals grow while folders are still being scanned.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct JobProgress {
-    /// True until every folder has been listed, when totals are final.
-    pub scanning: bool,
-    pub files_done: u64,
-    pub files_total: u64,
-    pub bytes_done: u64,
-    pub bytes_total: u64,
-    pub in_hand: Option<PathBuf>,
-    pub chunks: u64,
-    pub tokens: u64,
-    /// Over the last few seconds.
-    pub tokens_per_second: f64,
-    /// From the measured speed; `None` until there is one.
-    pub seconds_left: Option<f64>,
-}
 
 #[derive(Clone, Debug)]
 pub enum JobOutcome {

@@ -1,10 +1,12 @@
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use super::ModelState;
+use super::{EngineError, ModelState};
 use crate::data::{DocumentId, Locator, MediaType, Source, TextLayout, TextRange};
 use crate::ingest::Skipped;
+use crate::platform;
+use crate::storage::{DocumentSummary, Store, StoredDocument};
 
 /// A document as the reader shows it.
 #[derive(Clone, Debug, PartialEq)]
@@ -53,4 +55,69 @@ pub struct Status {
     pub data_dir: PathBuf,
     /// Indexes that are being caught up or rebuilt, in words.
     pub notices: Vec<String>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct RemoveReport {
+    /// Documents that were forgotten.
+    pub removed: u64,
+    /// What was named and is not known.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unknown: Vec<String>,
+}
+
+impl From<StoredDocument> for DocumentView {
+    fn from(stored: StoredDocument) -> Self {
+        let document = stored.document;
+        Self {
+            id: document.id,
+            source: document.source,
+            title: document.title,
+            media_type: document.media_type,
+            layout: document.layout,
+            text: document.text,
+            passages: stored.chunks.into_iter().map(|c| (c.range.into(), c.locator)).collect(),
+            modified: document.modified,
+        }
+    }
+}
+
+impl From<DocumentSummary> for LibraryEntry {
+    fn from(summary: DocumentSummary) -> Self {
+        let DocumentSummary { id, source, title, media_type, passages, bytes, .. } = summary;
+        let DocumentSummary { modified, indexed_at, .. } = summary;
+        Self { id, source, title, media_type, passages, bytes, modified, indexed_at }
+    }
+}
+
+impl Status {
+    pub(super) fn read(
+        store: &Store,
+        data_dir: &Path,
+        model: ModelState,
+        notices: Vec<String>,
+    ) -> Result<Self, EngineError> {
+        let counts = store.counts()?;
+        let device = match &model {
+            ModelState::Ready { device, .. } => device.clone(),
+            ModelState::Loading { .. } => "loading".to_owned(),
+            ModelState::Failed { .. } => "none".to_owned(),
+        };
+        let skipped = store.skipped()?.into_iter().map(|skipped| Skipped {
+            source: skipped.source.to_string(),
+            reason: skipped.reason,
+        });
+        Ok(Self {
+            documents: counts.documents,
+            passages: counts.passages,
+            roots: store.roots()?,
+            sources: counts.documents + counts.skipped,
+            skipped: skipped.collect(),
+            model,
+            device,
+            bytes: platform::directory_bytes(data_dir),
+            data_dir: data_dir.to_owned(),
+            notices,
+        })
+    }
 }

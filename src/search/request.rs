@@ -14,6 +14,16 @@ pub enum SearchMode {
 
 impl SearchMode {
     pub const ALL: [Self; 3] = [Self::Hybrid, Self::Semantic, Self::Keyword];
+
+    /// The word used on the command line and in JSON.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Hybrid => "hybrid",
+            Self::Semantic => "semantic",
+            Self::Keyword => "keyword",
+        }
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

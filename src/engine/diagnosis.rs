@@ -1,0 +1,103 @@
+use std::sync::Arc;
+
+use serde::Serialize;
+
+use super::{Engine, EngineError, ModelState};
+
+/// The outcome of `lode doctor`.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Diagnosis {
+    pub ok: bool,
+    pub checks: Vec<Check>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Check {
+    pub name: &'static str,
+    pub ok: bool,
+    /// What was found, and what to do where it is not well.
+    pub finding: String,
+}
+
+impl Check {
+    fn well(name: &'static str, finding: impl Into<String>) -> Self {
+        Self { name, ok: true, finding: finding.into() }
+    }
+
+    fn ill(name: &'static str, finding: impl Into<String>) -> Self {
+        Self { name, ok: false, finding: finding.into() }
+    }
+}
+
+/// A sentence, and one that says the same in other words, and one that does not: an encoder that
+/// computes at all tells them apart.
+const SELF_TEST: [&str; 3] = [
+    "How do I share ownership of a value between threads?",
+    "Several threads can own the same data through a reference-counted pointer.",
+    "Bake the bread for forty minutes until the crust is brown.",
+];
+
+impl Engine {
+    /// Checks the store, the indexes, the model and the device.
+    ///
+    /// # Errors
+    /// When the store cannot be read at all.
+    pub async fn diagnose(&self) -> Result<Diagnosis, EngineError> {
+        let mut checks = vec![self.check_model().await];
+        let inner = Arc::clone(&self.inner);
+        let stored = self
+            .run_blocking(move || {
+                let store = check_store(&inner.store)?;
+                let mut checks = vec![store];
+                checks.extend(inner.indexes.check(&inner.store)?);
+                Ok(checks)
+            })
+            .await?;
+        checks.splice(0..0, stored);
+        Ok(Diagnosis { ok: checks.iter().all(|check| check.ok), checks })
+    }
+
+    async fn check_model(&self) -> Check {
+        const NAME: &str = "model";
+        let (model, device) = match self.wait_for_model().await {
+            ModelState::Ready { model, device } => (model, device),
+            ModelState::Failed { reason, .. } => return Check::ill(NAME, reason),
+            ModelState::Loading { model } => return Check::ill(NAME, format!("{model} is loading")),
+        };
+        match self.embed(SELF_TEST.map(str::to_owned).to_vec()).await {
+            Ok(embedded) => {
+                let near = embedded.rows[0].cosine(&embedded.rows[1]);
+                let far = embedded.rows[0].cosine(&embedded.rows[2]);
+                let finding = format!(
+                    "{model} on {device}: cosine {near:.2} with a sentence of the same meaning, \
+                     {far:.2} with another"
+                );
+                if near > far + 0.2 { Check::well(NAME, finding) } else { Check::ill(NAME, finding) }
+            }
+            Err(error) => Check::ill(NAME, error.to_string()),
+        }
+    }
+}
+
+fn check_store(store: &crate::storage::Store) -> Result<Check, EngineError> {
+    const NAME: &str = "store";
+    let problems = store.check()?;
+    let counts = store.counts()?;
+    Ok(if problems.is_empty() {
+        Check::well(NAME, format!("{} documents, {} passages", counts.documents, counts.passages))
+    } else {
+        Check::ill(
+            NAME,
+            format!(
+                "{} is damaged: {}; move it away and index your files again",
+                store.path().display(),
+                problems.join("; ")
+            ),
+        )
+    })
+}
+
+pub(super) fn index_check(name: &'static str, passages: u64, expected: u64) -> Check {
+    let finding = format!("{passages} of {expected} passages");
+    if passages == expected { Check::well(name, finding) } else { Check::ill(name, finding) }
+}

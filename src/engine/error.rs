@@ -1,0 +1,55 @@
+use std::io;
+use std::path::PathBuf;
+
+use crate::gpu::GpuError;
+use crate::index::IndexError;
+use crate::inference::ModelFilesError;
+use crate::ingest::IngestError;
+use crate::search::SearchError;
+use crate::storage::StorageError;
+use crate::tokenization::TokenizerError;
+
+#[derive(Debug, thiserror::Error)]
+pub enum EngineError {
+    #[error("data directory {path} cannot be used: {source}; choose another with --data-dir")]
+    Directory { path: PathBuf, source: io::Error },
+    #[error("the asynchronous runtime cannot be started: {0}")]
+    Runtime(#[source] io::Error),
+    #[error(transparent)]
+    Storage(#[from] StorageError),
+    #[error(transparent)]
+    Index(#[from] IndexError),
+    #[error(transparent)]
+    Search(#[from] SearchError),
+    #[error(transparent)]
+    Gpu(#[from] GpuError),
+    #[error(transparent)]
+    ModelFiles(#[from] ModelFilesError),
+    #[error(transparent)]
+    Tokenizer(#[from] TokenizerError),
+    #[error(transparent)]
+    Ingest(#[from] IngestError),
+    #[error("the embedding model is not available: {reason}")]
+    ModelUnavailable { reason: String },
+    #[error("{path} cannot be read: {source}")]
+    Collection { path: PathBuf, source: io::Error },
+    #[error("{path}, line {line}: {reason}")]
+    CollectionLine { path: PathBuf, line: usize, reason: String },
+    #[error("{path} holds no judged query; is it a BEIR folder?")]
+    CollectionEmpty { path: PathBuf },
+    #[error("a worker crashed: {0}")]
+    Worker(#[from] tokio::task::JoinError),
+    #[error("the engine is closed")]
+    Closed,
+}
+
+impl EngineError {
+    /// Whether the surroundings (disk, model, device) are at fault rather than the request.
+    #[must_use]
+    pub fn is_environment(&self) -> bool {
+        !matches!(
+            self,
+            Self::Collection { .. } | Self::CollectionLine { .. } | Self::CollectionEmpty { .. }
+        )
+    }
+}

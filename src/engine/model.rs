@@ -1,0 +1,158 @@
+use std::sync::Arc;
+
+use tokio::sync::watch;
+use tracing::{debug_span, warn};
+
+use super::{Engine, EngineError, EngineEvent, ModelState};
+use crate::chunking::ChunkSize;
+use crate::config::ModelFiles;
+use crate::data::Embedding;
+use crate::gpu::{EmbedRequest, GpuScheduler as _, ModelId, Priority};
+use crate::inference::EmbeddingModel;
+use crate::ingest::Pipeline;
+use crate::search::Query;
+use crate::storage;
+use crate::tokenization::Tokenizer;
+
+/// Tokens that neighboring chunks share at most. On Cranfield and CoSQA an overlap moved nDCG@10 by
+/// less than 0.002 and cost as many more passages; the sentence boundaries of the chunker do the work.
+const OVERLAP_TOKENS: usize = 0;
+
+/// The embedding model on the device, with what is needed to feed it.
+#[derive(Clone, Debug)]
+pub(super) struct LoadedModel {
+    pub id: ModelId,
+    pub tokenizer: Arc<Tokenizer>,
+    pub device: String,
+    /// Tokens of a sequence at most, special tokens included.
+    pub tokens_max: usize,
+}
+
+impl LoadedModel {
+    fn chunk_size(&self) -> ChunkSize {
+        let special = self.tokenizer.special().len();
+        ChunkSize { tokens_max: self.tokens_max - special, overlap: OVERLAP_TOKENS }
+    }
+}
+
+/// The name that is shown before the files are read.
+pub(super) fn name(files: &ModelFiles) -> String {
+    match files {
+        ModelFiles::Bundled => "all-MiniLM-L6-v2".to_owned(),
+        ModelFiles::Folder(folder) => {
+            folder.file_name().unwrap_or(folder.as_os_str()).to_string_lossy().into_owned()
+        }
+    }
+}
+
+impl Engine {
+    /// Waits until the model is loaded or has failed.
+    pub async fn wait_for_model(&self) -> ModelState {
+        let mut model = self.inner.model.clone();
+        // The sender is dropped only after it has sent.
+        let _ = model.wait_for(Option::is_some).await;
+        self.model_state()
+    }
+
+    #[must_use]
+    pub fn model_state(&self) -> ModelState {
+        let model = self.inner.model_name.clone();
+        match self.loaded_model() {
+            None => ModelState::Loading { model },
+            Some(Ok(loaded)) => ModelState::Ready { model, device: loaded.device },
+            Some(Err(reason)) => ModelState::Failed { model, reason },
+        }
+    }
+
+    pub(super) fn loaded_model(&self) -> Option<Result<LoadedModel, String>> {
+        self.inner.model.borrow().clone()
+    }
+
+    /// The model, once it is loaded.
+    ///
+    /// # Errors
+    /// When it cannot be loaded.
+    pub(super) async fn model(&self) -> Result<LoadedModel, EngineError> {
+        self.wait_for_model().await;
+        match self.loaded_model() {
+            Some(Ok(model)) => Ok(model),
+            Some(Err(reason)) => Err(EngineError::ModelUnavailable { reason }),
+            None => Err(EngineError::Closed),
+        }
+    }
+
+    pub(super) fn pipeline(&self, model: &LoadedModel) -> Pipeline {
+        let inner = &self.inner;
+        Pipeline::new(
+            Arc::clone(&inner.store),
+            Arc::clone(&inner.scheduler),
+            Arc::clone(&model.tokenizer),
+            model.id.clone(),
+            model.chunk_size(),
+            (inner.config.data_dir.clone(), inner.config.limits.clone()),
+        )
+    }
+
+    /// Embeds what a query asks, ahead of everything else; `None` when it has no words.
+    pub(super) async fn embed_query(
+        &self,
+        model: &LoadedModel,
+        query: &Query,
+    ) -> Result<Option<Embedding>, EngineError> {
+        let text = query.semantic_text();
+        if text.is_empty() {
+            return Ok(None);
+        }
+        let tokens = model.tokenizer.encode_query(&text, model.tokens_max)?;
+        let (model_id, priority) = (model.id.clone(), Priority::Immediate);
+        let request = EmbedRequest { model_id, tokens, priority };
+        Ok(Some(self.inner.scheduler.embed(request).await?))
+    }
+
+    /// Loads the model, then brings the indexes up to date with the store, and says so.
+    pub(super) async fn load_model(
+        self,
+        sender: watch::Sender<Option<Result<LoadedModel, String>>>,
+    ) {
+        let name = self.inner.model_name.clone();
+        self.emit(EngineEvent::Model(ModelState::Loading { model: name }));
+        let loaded = self.load_and_register().await;
+        if let Err(error) = &loaded {
+            warn!(%error, "the embedding model cannot be used; search goes on by words");
+        }
+        let inner = Arc::clone(&self.inner);
+        let caught_up =
+            self.run_blocking(move || Ok(inner.indexes.catch_up(&inner.store)?)).await;
+        if let Err(error) = caught_up {
+            warn!(%error, "the indexes cannot be brought up to date");
+        }
+        self.inner.indexes.set_ready();
+        sender.send_replace(Some(loaded.map_err(|error| error.to_string())));
+        self.emit(EngineEvent::Model(self.model_state()));
+        self.announce_change();
+    }
+
+    async fn load_and_register(&self) -> Result<LoadedModel, EngineError> {
+        let files = self.inner.config.model.clone();
+        let model = self
+            .run_blocking(move || {
+                let _span = debug_span!("open_model_files").entered();
+                Ok(EmbeddingModel::open(&files)?)
+            })
+            .await?;
+        let (id, tokenizer) = (model.id(), Arc::clone(&model.tokenizer));
+        let cores = || std::thread::available_parallelism().map_or(1, usize::from);
+        let threads = self.inner.config.threads.unwrap_or_else(cores);
+        let info = self.inner.scheduler.load_model(id.clone(), model.into_loader(threads)).await?;
+        let (device, tokens_max) = (info.device, info.tokens_max);
+        let loaded = LoadedModel { id, tokenizer, device, tokens_max };
+        let ChunkSize { tokens_max, overlap } = loaded.chunk_size();
+        let stamp = storage::EmbeddingModel {
+            name: format!("{}, chunks of {tokens_max} overlapping {overlap}", loaded.id),
+            dim: info.dim,
+        };
+        let inner = Arc::clone(&self.inner);
+        self.run_blocking(move || Ok(inner.store.use_model(&stamp)?)).await?;
+        Ok(loaded)
+    }
+}

@@ -1,0 +1,92 @@
+//! HTML pages to Markdown-like text: the main part alone, with headings, lists, tables and code
+//! blocks, without navigation, scripts and whatever is hidden.
+
+mod charset;
+mod chrome;
+mod locate;
+mod nesting;
+mod redirect;
+mod region;
+mod render;
+mod weight;
+
+use scraper::{Html, Node};
+
+use super::{Extracted, Unreadable, stem};
+use crate::data::{MediaType, TextLayout};
+
+pub(super) use charset::declared_encoding;
+
+/// Deepest nesting that is parsed. Browsers stop at 512; the parser's time grows with depth times
+/// length, so this bound is what keeps a hostile page from taking minutes.
+const LEVELS_MAX: usize = 1024;
+
+/// A page that leads on at once and has no more text than this says only so.
+const REDIRECT_BYTES_MAX: usize = 300;
+
+/// Title: the page's `<title>` without the name of the site, else the first heading, else the name.
+///
+/// # Errors
+/// When the page nests too deeply, has no text or only leads on to another.
+pub(super) fn read(html: &str, name: &str) -> Result<Extracted, Unreadable> {
+    if nesting::levels(html) > LEVELS_MAX {
+        return Err(Unreadable::TooDeep { levels_max: LEVELS_MAX });
+    }
+    let mut page = Html::parse_document(html);
+    let page_title = page_title(&page);
+    let leads_on = redirect::target(&page);
+    chrome::remove_unseen(&mut page);
+    let rendered = region::render_main(page).ok_or(Unreadable::NoTextInPage)?;
+    if let Some(target) = leads_on.filter(|_| rendered.text.len() <= REDIRECT_BYTES_MAX) {
+        return Err(Unreadable::Redirect { target });
+    }
+    let first_heading = rendered.headings.first();
+    let title = page_title
+        .map(|title| without_site(&title, first_heading).to_owned())
+        .or_else(|| first_heading.map(str::to_owned))
+        .unwrap_or_else(|| stem(name).to_owned());
+    Ok(Extracted {
+        media_type: MediaType::Html,
+        title,
+        text: rendered.text,
+        layout: TextLayout::Markdown,
+        has_lines: false,
+        locators: rendered.headings.into_marks(),
+    })
+}
+
+/// Text of the first `<title>` (a drawing inside the page may have others), on one line.
+fn page_title(page: &Html) -> Option<String> {
+    let title = page
+        .tree
+        .nodes()
+        .find(|node| node.value().as_element().is_some_and(|element| element.name() == "title"))?;
+    let text: String = title
+        .children()
+        .filter_map(|child| match child.value() {
+            Node::Text(text) => Some(&**text),
+            _ => None,
+        })
+        .collect();
+    let title = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    (!title.is_empty()).then_some(title)
+}
+
+/// `Chapter - Book` becomes `Chapter` when the page's first heading is `Chapter`: the heading proves
+/// which side of the separator is the page's own.
+fn without_site<'a>(title: &'a str, first_heading: Option<&str>) -> &'a str {
+    const SEPARATORS: [&str; 9] = [" - ", " | ", " — ", " – ", " · ", " • ", " :: ", " » ", " / "];
+    let Some(heading) = first_heading else { return title };
+    match title.split_at_checked(heading.len()) {
+        Some((own, rest))
+            if own.eq_ignore_ascii_case(heading)
+                && SEPARATORS.iter().any(|separator| rest.starts_with(separator)) =>
+        {
+            own
+        }
+        _ => title,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,162 @@
+//! Formats that are told by their first bytes and have no reader here.
+
+use super::Unreadable;
+
+enum Kind {
+    /// May hold text; a reader can be added.
+    Unsupported(&'static str),
+    NotForText(&'static str),
+}
+
+use Kind::{NotForText, Unsupported};
+
+/// Offset, bytes and kind. Prefixes that could open a text are checked in [`is_certain`] as well.
+const SIGNATURES: &[(usize, &[u8], Kind)] = &[
+    (0, b"%PDF-", Unsupported("a PDF document")),
+    (0, b"{\\rtf", Unsupported("an RTF document")),
+    (0, b"%!PS", Unsupported("a PostScript document")),
+    (
+        0,
+        b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1",
+        Unsupported("an old Office document (doc, xls, ppt, msg)"),
+    ),
+    (0, b"AT&TFORM", Unsupported("a DjVu document")),
+    (60, b"BOOKMOBI", Unsupported("a Mobipocket book")),
+    (0, b"SQLite format 3\0", Unsupported("a SQLite database")),
+    (0, b"\x89PNG\r\n\x1a\n", NotForText("a PNG image")),
+    (0, b"\xff\xd8\xff", NotForText("a JPEG image")),
+    (0, b"GIF87a", NotForText("a GIF image")),
+    (0, b"GIF89a", NotForText("a GIF image")),
+    (0, b"II*\0", NotForText("a TIFF image")),
+    (0, b"MM\0*", NotForText("a TIFF image")),
+    (0, b"BM", NotForText("a BMP image")),
+    (0, b"8BPS", NotForText("a Photoshop image")),
+    (0, b"\0\0\x01\0", NotForText("an icon")),
+    (8, b"WEBP", NotForText("a WebP image")),
+    (4, b"ftypheic", NotForText("a HEIF image")),
+    (4, b"ftypavif", NotForText("an AVIF image")),
+    (4, b"ftypM4A", NotForText("an MPEG-4 recording")),
+    (4, b"ftyp", NotForText("an MPEG-4 or QuickTime film")),
+    (0, b"\x1a\x45\xdf\xa3", NotForText("a Matroska or WebM film")),
+    (8, b"AVI ", NotForText("an AVI film")),
+    (8, b"WAVE", NotForText("a WAV recording")),
+    (0, b"OggS", NotForText("an Ogg recording")),
+    (0, b"fLaC", NotForText("a FLAC recording")),
+    (0, b"ID3", NotForText("an MP3 recording")),
+    (0, b"\xff\xfb", NotForText("an MP3 recording")),
+    (0, b"PK\x05\x06", NotForText("an empty ZIP archive")),
+    (0, b"\x1f\x8b", Unsupported("a gzip archive")),
+    (0, b"BZh", Unsupported("a bzip2 archive")),
+    (0, b"\xfd7zXZ\0", Unsupported("an xz archive")),
+    (0, b"\x28\xb5\x2f\xfd", Unsupported("a Zstandard archive")),
+    (0, b"7z\xbc\xaf\x27\x1c", Unsupported("a 7-Zip archive")),
+    (0, b"Rar!\x1a\x07", Unsupported("a RAR archive")),
+    (257, b"ustar", Unsupported("a tar archive")),
+    (0, b"!<arch>\n", NotForText("a static library")),
+    (0, b"\x7fELF", NotForText("a program or library (ELF)")),
+    (0, b"MZ", NotForText("a Windows program or library")),
+    (0, b"\xcf\xfa\xed\xfe", NotForText("a macOS program or library")),
+    (0, b"\xca\xfe\xba\xbe", NotForText("a Java class or macOS program")),
+    (0, b"\0asm", NotForText("a WebAssembly module")),
+    (0, b"\0\x01\0\0\0", NotForText("a TrueType font")),
+    (0, b"OTTO", NotForText("an OpenType font")),
+    (0, b"ttcf", NotForText("a font collection")),
+    (0, b"wOFF", NotForText("a web font")),
+    (0, b"wOF2", NotForText("a web font")),
+    (0, b"PAR1", NotForText("a Parquet table")),
+    (0, b"glTF", NotForText("a 3D model")),
+];
+
+/// Parts of entry names that stand in the first bytes of a ZIP container.
+const CONTAINERS: &[(&[u8], &str)] = &[
+    (b"application/epub+zip", "an EPUB book"),
+    (b"application/vnd.oasis.opendocument.text", "an OpenDocument text"),
+    (b"application/vnd.oasis.opendocument.spreadsheet", "an OpenDocument spreadsheet"),
+    (b"application/vnd.oasis.opendocument.presentation", "an OpenDocument presentation"),
+    (b"word/", "a Word document"),
+    (b"xl/", "an Excel workbook"),
+    (b"ppt/", "a PowerPoint presentation"),
+];
+
+const CONTAINER_EXTENSIONS: &[(&str, &str)] = &[
+    ("docx", "a Word document"),
+    ("xlsx", "an Excel workbook"),
+    ("pptx", "a PowerPoint presentation"),
+    ("odt", "an OpenDocument text"),
+    ("ods", "an OpenDocument spreadsheet"),
+    ("odp", "an OpenDocument presentation"),
+    ("epub", "an EPUB book"),
+];
+
+/// The reason to skip a file, when its first bytes name a format that is not read here.
+pub(super) fn recognize(bytes: &[u8], name: &str) -> Option<Unreadable> {
+    if bytes.starts_with(b"PK\x03\x04") {
+        return Some(Unreadable::Unsupported { kind: container(bytes, name) });
+    }
+    SIGNATURES
+        .iter()
+        .find(|(offset, magic, _)| {
+            bytes.get(*offset..).is_some_and(|rest| rest.starts_with(magic))
+                && is_certain(bytes, magic)
+        })
+        .map(|(_, _, kind)| match kind {
+            Unsupported(kind) => Unreadable::Unsupported { kind },
+            NotForText(kind) => Unreadable::NotForText { kind },
+        })
+}
+
+/// Signatures made of letters alone also open ordinary texts; those files hold NULs near the start.
+fn is_certain(bytes: &[u8], magic: &[u8]) -> bool {
+    let names_itself =
+        [b"%PDF-".as_slice(), b"{\\rtf", b"%!PS", b"GIF87a", b"GIF89a", b"!<arch>\n"];
+    names_itself.contains(&magic)
+        || !magic.is_ascii()
+        || bytes[..bytes.len().min(512)].contains(&0)
+        || (magic == b"BZh" && bytes.get(4..10) == Some(b"1AY&SY".as_slice()))
+}
+
+fn container(bytes: &[u8], name: &str) -> &'static str {
+    let head = &bytes[..bytes.len().min(4096)];
+    let holds = |part: &[u8]| head.windows(part.len()).any(|window| window == part);
+    let extension = name.rsplit_once('.').map_or("", |(_, extension)| extension);
+    CONTAINER_EXTENSIONS
+        .iter()
+        .find(|(known, _)| known.eq_ignore_ascii_case(extension))
+        .map(|(_, kind)| *kind)
+        .or_else(|| CONTAINERS.iter().find(|(part, _)| holds(part)).map(|(_, kind)| *kind))
+        .unwrap_or("a ZIP archive")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(bytes: &[u8], name: &str, expected: Option<&str>) {
+        let found = recognize(bytes, name).map(|reason| reason.to_string());
+        match expected {
+            Some(expected) => {
+                let found = found.unwrap_or_default();
+                assert!(found.starts_with(expected), "{name}: {found}");
+            }
+            None => assert_eq!(found, None, "{name}"),
+        }
+    }
+
+    #[test]
+    fn formats_are_told_by_their_first_bytes() {
+        check(b"%PDF-1.7\n", "paper.txt", Some("a PDF document, which this version cannot read"));
+        check(b"PK\x03\x04\x14\0mimetypeapplication/epub+zip", "x", Some("an EPUB book"));
+        check(b"PK\x03\x04\x14\0[Content_Types].xml word/document.xml", "x", Some("a Word"));
+        check(b"PK\x03\x04\x14\0", "table.XLSX", Some("an Excel workbook"));
+        check(b"PK\x03\x04\x14\0", "stuff", Some("a ZIP archive"));
+        check(b"RIFF\x10\0\0\0WAVEfmt ", "x", Some("a WAV recording"));
+        check(b"MZ\x90\0\x03\0", "setup", Some("a Windows program"));
+    }
+
+    #[test]
+    fn texts_that_open_like_a_signature_stay_texts() {
+        for text in ["BM stands for bowel movement", "MZ is a code", "ID3 tags", "BZh is", "OTTO"] {
+            check(text.as_bytes(), "notes.txt", None);
+        }
+    }
+}

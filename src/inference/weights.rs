@@ -1,0 +1,128 @@
+use std::path::{Path, PathBuf};
+
+use memmap2::Mmap;
+use safetensors::{Dtype, SafeTensors};
+
+#[derive(Debug, thiserror::Error)]
+pub enum WeightsError {
+    #[error("weights {path} cannot be opened: {source}")]
+    Open { path: PathBuf, source: std::io::Error },
+    #[error("weights {name} are damaged: {reason}; fetch the model again")]
+    Damaged { name: String, reason: String },
+    #[error("weights {name} have no tensor {tensor}: this is no BERT encoder")]
+    Missing { name: String, tensor: String },
+    #[error("tensor {tensor} in {name} is {got}, expected {expected}")]
+    Shape { name: String, tensor: String, expected: String, got: String },
+}
+
+/// The weights of a model: part of the binary, or a mapped file. Pages are read when first touched.
+#[derive(Debug)]
+pub struct Weights {
+    name: String,
+    bytes: Bytes,
+}
+
+#[derive(Debug)]
+enum Bytes {
+    Embedded(&'static [u8]),
+    Mapped(Mmap),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WeightType {
+    F16,
+    Bf16,
+    F32,
+}
+
+/// A tensor as it lies in the file, row by row, little-endian.
+#[derive(Clone, Debug)]
+pub struct WeightView<'a> {
+    pub shape: Vec<usize>,
+    pub dtype: WeightType,
+    pub bytes: &'a [u8],
+}
+
+impl Weights {
+    #[must_use]
+    pub fn embedded(name: &str, bytes: &'static [u8]) -> Self {
+        Self { name: name.to_owned(), bytes: Bytes::Embedded(bytes) }
+    }
+
+    /// Maps a safetensors file.
+    ///
+    /// # Errors
+    /// When the file cannot be opened.
+    pub fn map(path: &Path) -> Result<Self, WeightsError> {
+        let open = |source| WeightsError::Open { path: path.to_owned(), source };
+        let file = std::fs::File::open(path).map_err(open)?;
+        // SAFETY: the map is read-only and private to this struct. Another process that truncated the
+        // file while it is mapped could raise a bus error, as with every mapped file.
+        let map = unsafe { Mmap::map(&file) }.map_err(open)?;
+        Ok(Self { name: path.display().to_string(), bytes: Bytes::Mapped(map) })
+    }
+
+    /// Reads the header and checks it against the length of the file.
+    ///
+    /// # Errors
+    /// When the bytes are no safetensors, or cut short.
+    pub fn tensors(&self) -> Result<Tensors<'_>, WeightsError> {
+        let bytes = match &self.bytes {
+            Bytes::Embedded(bytes) => bytes,
+            Bytes::Mapped(map) => map.as_ref(),
+        };
+        let inner = SafeTensors::deserialize(bytes).map_err(|error| WeightsError::Damaged {
+            name: self.name.clone(),
+            reason: error.to_string(),
+        })?;
+        let prefix = inner
+            .names()
+            .into_iter()
+            .find_map(|name| name.strip_suffix("embeddings.word_embeddings.weight"))
+            .unwrap_or_default()
+            .to_owned();
+        Ok(Tensors { name: &self.name, inner, prefix })
+    }
+}
+
+/// The named tensors of one file. Models exported from a larger class carry a prefix such as `bert.`,
+/// which is found and added.
+#[derive(Debug)]
+pub struct Tensors<'a> {
+    name: &'a str,
+    inner: SafeTensors<'a>,
+    prefix: String,
+}
+
+impl<'a> Tensors<'a> {
+    /// Numbers in the file, over all tensors.
+    #[must_use]
+    pub fn parameters(&self) -> usize {
+        self.inner.iter().map(|(_, view)| view.shape().iter().product::<usize>()).sum()
+    }
+
+    /// # Errors
+    /// When there is no such tensor, or it has another shape or an unsupported type.
+    pub fn get(&self, tensor: &str, shape: &[usize]) -> Result<WeightView<'a>, WeightsError> {
+        let full = format!("{}{tensor}", self.prefix);
+        let missing =
+            |_| WeightsError::Missing { name: self.name.to_owned(), tensor: full.clone() };
+        let view = self.inner.tensor(&full).map_err(missing)?;
+        let unexpected = || WeightsError::Shape {
+            name: self.name.to_owned(),
+            tensor: full.clone(),
+            expected: format!("{shape:?} of F16, BF16 or F32"),
+            got: format!("{:?} of {:?}", view.shape(), view.dtype()),
+        };
+        let dtype = match view.dtype() {
+            Dtype::F16 => WeightType::F16,
+            Dtype::BF16 => WeightType::Bf16,
+            Dtype::F32 => WeightType::F32,
+            _ => return Err(unexpected()),
+        };
+        if view.shape() != shape {
+            return Err(unexpected());
+        }
+        Ok(WeightView { shape: shape.to_vec(), dtype, bytes: view.data() })
+    }
+}

@@ -1,0 +1,31 @@
+use std::path::PathBuf;
+
+use crate::chunking::ChunkingError;
+use crate::gpu::GpuError;
+use crate::storage::StorageError;
+use crate::tokenization::TokenizerError;
+
+/// What ends a whole run. What was committed before stays; running again does the rest.
+#[derive(Debug, thiserror::Error)]
+pub enum IngestError {
+    #[error(transparent)]
+    Storage(#[from] StorageError),
+    #[error("embedding failed: {0}")]
+    Gpu(#[from] GpuError),
+    #[error(transparent)]
+    Chunking(#[from] ChunkingError),
+    #[error(transparent)]
+    Tokenizer(#[from] TokenizerError),
+    #[error(
+        "only {free_mb} MB are free on the disk of {path}; free some and run again, nothing was lost"
+    )]
+    DiskFull { path: PathBuf, free_mb: u64 },
+    #[error("a worker of the indexing run crashed: {0}")]
+    Worker(String),
+}
+
+impl From<tokio::task::JoinError> for IngestError {
+    fn from(error: tokio::task::JoinError) -> Self {
+        Self::Worker(error.to_string())
+    }
+}

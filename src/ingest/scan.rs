@@ -1,0 +1,227 @@
+use std::fs::Metadata;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use ignore::WalkBuilder;
+use tracing::debug_span;
+
+use crate::config::Limits;
+use crate::platform;
+
+/// What a scan finds, one at a time.
+#[derive(Debug)]
+pub(super) enum Found {
+    File(FoundFile),
+    /// Something that is there and is not read.
+    Skipped {
+        path: PathBuf,
+        reason: String,
+    },
+}
+
+#[derive(Debug)]
+pub(super) struct FoundFile {
+    pub path: PathBuf,
+    pub bytes: u64,
+    /// Seconds since the Unix epoch.
+    pub modified: Option<i64>,
+}
+
+/// Lists the files of `roots` in the order of their names and hands each to `found`, until that
+/// returns false.
+///
+/// A file that is named is taken as it is. A folder is walked without following symbolic links, and
+/// without what its `.gitignore` files exclude and hidden files: a link to a place inside leads to
+/// what is found anyway, and one to a place outside is reported. Loops cannot occur.
+pub(super) fn scan(roots: &[PathBuf], limits: &Limits, mut found: impl FnMut(Found) -> bool) {
+    let _span = debug_span!("scan").entered();
+    for root in roots {
+        let go_on = match std::fs::metadata(root) {
+            Ok(metadata) if metadata.is_dir() => scan_folder(root, limits, &mut found),
+            Ok(metadata) => found(classify(root.clone(), &metadata, limits)),
+            Err(error) => found(Found::Skipped { path: root.clone(), reason: reason(&error) }),
+        };
+        if !go_on {
+            return;
+        }
+    }
+}
+
+fn scan_folder(root: &Path, limits: &Limits, found: &mut impl FnMut(Found) -> bool) -> bool {
+    let walk = WalkBuilder::new(root)
+        .follow_links(false)
+        .require_git(false)
+        .max_depth(Some(limits.depth_max))
+        .sort_by_file_name(std::ffi::OsStr::cmp)
+        .build();
+    for entry in walk {
+        let next = match entry {
+            Ok(entry) => match entry.file_type() {
+                Some(kind) if kind.is_dir() => too_deep(root, entry.depth(), entry.path(), limits),
+                Some(kind) if kind.is_symlink() => outside_link(root, entry.path()),
+                _ => Some(match entry.path().symlink_metadata() {
+                    Ok(metadata) => classify(entry.into_path(), &metadata, limits),
+                    Err(error) => {
+                        Found::Skipped { path: entry.into_path(), reason: reason(&error) }
+                    }
+                }),
+            },
+            Err(error) => Some(walk_error(root, &error)),
+        };
+        if let Some(next) = next
+            && !found(next)
+        {
+            return false;
+        }
+    }
+    true
+}
+
+fn classify(path: PathBuf, metadata: &Metadata, limits: &Limits) -> Found {
+    let skipped = |path, reason: &str| Found::Skipped { path, reason: reason.to_owned() };
+    if !metadata.is_file() {
+        return skipped(path, "a device, pipe or socket, not a file");
+    }
+    if platform::is_cloud_placeholder(&path, metadata) {
+        return skipped(path, "kept in the cloud only; download it to have it searched");
+    }
+    let bytes = metadata.len();
+    if bytes > limits.file_bytes_max {
+        let reason = format!(
+            "{} MB, over the limit of {} MB for one file",
+            bytes >> 20,
+            limits.file_bytes_max >> 20
+        );
+        return Found::Skipped { path, reason };
+    }
+    let modified = platform::modified_seconds(metadata);
+    Found::File(FoundFile { path, bytes, modified })
+}
+
+fn too_deep(root: &Path, depth: usize, path: &Path, limits: &Limits) -> Option<Found> {
+    (depth >= limits.depth_max && path != root).then(|| Found::Skipped {
+        path: path.to_owned(),
+        reason: format!("more than {} folders deep; add it by itself", limits.depth_max),
+    })
+}
+
+fn outside_link(root: &Path, path: &Path) -> Option<Found> {
+    let reason = match path.canonicalize() {
+        Ok(target) if target.starts_with(root) => return None,
+        Ok(target) => {
+            format!("a link out of the folder; add {} itself to have it searched", target.display())
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            "a link to a place that does not exist".to_owned()
+        }
+        Err(error) => reason(&error),
+    };
+    Some(Found::Skipped { path: path.to_owned(), reason })
+}
+
+fn walk_error(root: &Path, error: &ignore::Error) -> Found {
+    let path = match error {
+        ignore::Error::WithPath { path, .. } => path.clone(),
+        ignore::Error::WithDepth { err, .. } => match &**err {
+            ignore::Error::WithPath { path, .. } => path.clone(),
+            _ => root.to_owned(),
+        },
+        _ => root.to_owned(),
+    };
+    let reason = error.io_error().map_or_else(|| error.to_string(), reason);
+    Found::Skipped { path, reason }
+}
+
+/// A failure of the file system in words that say what to do.
+pub(super) fn reason(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::NotFound => "not found; it was moved, renamed or deleted".to_owned(),
+        io::ErrorKind::PermissionDenied => {
+            "no permission to read it; change its permissions and index again".to_owned()
+        }
+        _ => format!("cannot be read: {error}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    fn scan_all(root: &Path, limits: &Limits) -> (Vec<String>, Vec<(String, String)>) {
+        let root = root.canonicalize().unwrap();
+        let (mut files, mut skipped) = (Vec::new(), Vec::new());
+        let relative =
+            |path: &Path| path.strip_prefix(&root).unwrap().to_string_lossy().into_owned();
+        scan(std::slice::from_ref(&root), limits, |found| {
+            match found {
+                Found::File(file) => files.push(relative(&file.path)),
+                Found::Skipped { path, reason } => skipped.push((relative(&path), reason)),
+            }
+            true
+        });
+        (files, skipped)
+    }
+
+    #[test]
+    fn a_folder_is_listed_in_order_without_what_git_ignores() {
+        let dir = tempfile::tempdir().unwrap();
+        for name in ["b.txt", "a.txt", "build/out.txt", ".hidden", "deep/er/c d ü.md"] {
+            let path = dir.path().join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, "x").unwrap();
+        }
+        fs::write(dir.path().join(".gitignore"), "build/\n").unwrap();
+        let (files, skipped) = scan_all(dir.path(), &Limits::default());
+        assert_eq!(files, ["a.txt", "b.txt", "deep/er/c d ü.md"]);
+        assert_eq!(skipped, []);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_do_not_loop_or_escape() {
+        let outside = tempfile::tempdir().unwrap();
+        fs::write(outside.path().join("secret.txt"), "x").unwrap();
+        let dir = tempfile::tempdir().unwrap();
+        fs::write(dir.path().join("a.txt"), "x").unwrap();
+        let link = |target: &Path, name| {
+            std::os::unix::fs::symlink(target, dir.path().join(name)).unwrap();
+        };
+        link(dir.path(), "loop");
+        link(&dir.path().join("a.txt"), "again.txt");
+        link(outside.path(), "out");
+        link(Path::new("/nowhere/at/all"), "broken");
+        let (files, skipped) = scan_all(dir.path(), &Limits::default());
+        assert_eq!(files, ["a.txt"]);
+        let names: Vec<_> = skipped.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(names, ["broken", "out"]);
+        assert!(skipped[1].1.starts_with("a link out of the folder"), "{}", skipped[1].1);
+    }
+
+    #[test]
+    fn limits_are_reasons() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::create_dir_all(dir.path().join("1/2/3")).unwrap();
+        fs::write(dir.path().join("1/2/3/deep.txt"), "x").unwrap();
+        fs::write(dir.path().join("large.txt"), [b'x'; 100]).unwrap();
+        let limits = Limits { file_bytes_max: 99, depth_max: 2, ..Limits::default() };
+        let (files, skipped) = scan_all(dir.path(), &limits);
+        assert_eq!(files, [""; 0]);
+        let names: Vec<_> = skipped.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(names, ["1/2", "large.txt"]);
+    }
+
+    #[test]
+    fn a_missing_root_is_reported() {
+        let missing = PathBuf::from("/nowhere/at/all");
+        let mut reasons = Vec::new();
+        scan(&[missing], &Limits::default(), |found| {
+            if let Found::Skipped { reason, .. } = found {
+                reasons.push(reason);
+            }
+            true
+        });
+        assert_eq!(reasons, ["not found; it was moved, renamed or deleted"]);
+    }
+}

@@ -1,0 +1,81 @@
+use std::path::PathBuf;
+
+use time::{Date, Month};
+
+use crate::storage::{Condition, Place, Requirement};
+
+const DAY_SECONDS: i64 = 86_400;
+
+/// Takes `name:value` from the front of `text`, where the name is a qualifier and the value means
+/// something to it; gives the conditions and what is left.
+///
+/// A value in quotes may hold spaces. Of values joined by commas one is enough. An empty value, as
+/// while it is being typed, demands nothing.
+pub(super) fn take(text: &str, negated: bool, now: i64) -> Option<(Vec<Condition>, &str)> {
+    let (name, after) = text.split_once(':')?;
+    let requirement: fn(&str, i64) -> Option<Requirement> = match name {
+        "type" => |value, _| Some(Requirement::Type(value.to_lowercase())),
+        "ext" => {
+            |value, _| Some(Requirement::Extension(value.trim_start_matches('.').to_lowercase()))
+        }
+        "in" => |value, _| Some(Requirement::In(place(value))),
+        "site" => |value, _| Some(Requirement::Site(value.to_lowercase())),
+        "before" => |value, now| seconds(value, now).map(Requirement::Before),
+        "after" => |value, now| seconds(value, now).map(Requirement::Since),
+        _ => return None,
+    };
+    let (values, rest) = match after.strip_prefix('"') {
+        Some(quoted) => {
+            let (value, rest) = quoted.split_once('"').unwrap_or((quoted, ""));
+            (vec![value], rest)
+        }
+        None => {
+            let (values, rest) =
+                after.split_at(after.find(char::is_whitespace).unwrap_or(after.len()));
+            (values.split(',').collect(), rest)
+        }
+    };
+    let conditions = values
+        .into_iter()
+        .filter(|value| !value.is_empty())
+        .map(|value| Some(Condition { requirement: requirement(value, now)?, negated }))
+        .collect::<Option<_>>()?;
+    Some((conditions, rest))
+}
+
+/// A path is a folder; anything else is a part of one.
+fn place(value: &str) -> Place {
+    if let Some(below_home) = value.strip_prefix('~')
+        && let Some(home) = std::env::home_dir()
+    {
+        return Place::Under(home.join(below_home.trim_start_matches(['/', '\\'])));
+    }
+    let path = PathBuf::from(value);
+    if path.is_absolute() { Place::Under(path) } else { Place::Containing(value.to_lowercase()) }
+}
+
+/// The start of a day, month or year in UTC, or so many days, weeks, months or years ago.
+fn seconds(value: &str, now: i64) -> Option<i64> {
+    absolute(value).or_else(|| relative(value, now))
+}
+
+fn absolute(value: &str) -> Option<i64> {
+    let mut parts = value.split('-');
+    let year = parts.next().filter(|year| year.len() == 4)?.parse().ok()?;
+    let mut number = |or| parts.next().map_or(Some(or), |part| part.parse::<u8>().ok());
+    let (month, day) = (number(1)?, number(1)?);
+    let date = Date::from_calendar_date(year, Month::try_from(month).ok()?, day).ok()?;
+    parts.next().is_none().then(|| date.midnight().assume_utc().unix_timestamp())
+}
+
+fn relative(value: &str, now: i64) -> Option<i64> {
+    let unit_days = match value.chars().last()? {
+        'd' => 1,
+        'w' => 7,
+        'm' => 30,
+        'y' => 365,
+        _ => return None,
+    };
+    let count: i64 = value[..value.len() - 1].parse().ok()?;
+    now.checked_sub(count.checked_mul(unit_days * DAY_SECONDS)?)
+}

@@ -1,0 +1,39 @@
+//! Slices of a document's tokens, with the model's special tokens, laid end to end.
+
+use std::ops::Range;
+
+use super::SpecialTokens;
+use crate::data::{TokenBatch, TokenSequence};
+
+/// Packs one sequence for each range of `tokens`; ranges are short enough for the model.
+#[must_use]
+pub fn pack<'a>(
+    special: &SpecialTokens,
+    tokens: &TokenSequence,
+    ranges: impl IntoIterator<Item = &'a Range<usize>>,
+) -> TokenBatch {
+    let mut batch = TokenBatch::default();
+    let mut sequence = Vec::new();
+    for range in ranges {
+        sequence.clear();
+        sequence.extend_from_slice(&special.prefix);
+        sequence.extend_from_slice(&tokens.ids[range.clone()]);
+        sequence.extend_from_slice(&special.suffix);
+        batch.push(&sequence);
+    }
+    batch
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_sequence_stands_between_the_special_tokens() {
+        let special = SpecialTokens { prefix: vec![101], suffix: vec![102] };
+        let tokens = TokenSequence { ids: vec![1, 2, 3], offsets: vec![(0, 1), (1, 2), (2, 3)] };
+        let batch = pack(&special, &tokens, &[0..2, 2..3, 3..3]);
+        assert_eq!(batch.ids(), [101, 1, 2, 102, 101, 3, 102, 101, 102]);
+        assert_eq!(batch.sequences(), 3);
+    }
+}
