@@ -1,8 +1,23 @@
 //! The read path: parse the query, ask both indexes, fuse, group by document, mark the words.
+//!
+//! Nothing here waits for anything but the disk: the caller runs it where blocking is allowed, and
+//! brings the vector of the query along.
 
+mod answer;
+mod error;
 pub mod evaluation;
+mod indexes;
 mod query;
+mod ranking;
 mod request;
+mod searcher;
+mod sentence;
 
+#[cfg(test)]
+mod laws;
+
+pub use error::SearchError;
+pub use indexes::{CaughtUp, Indexes};
 pub use query::Query;
 pub use request::{Coverage, SearchMode, SearchRequest, SearchResponse};
+pub use searcher::Searcher;
