@@ -26,7 +26,7 @@ pub use view::{DocumentView, LibraryEntry, RemoveReport, Status};
 use std::future::Future;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use tokio::runtime::Runtime;
 use tokio::sync::{broadcast, watch};
@@ -84,7 +84,7 @@ impl Engine {
         std::fs::create_dir_all(&data_dir).map_err(directory)?;
         platform::restrict_to_owner(&data_dir).map_err(directory)?;
         let store = Arc::new(Store::open(&data_dir)?);
-        let indexes = Arc::new(Indexes::open(&data_dir, &store)?);
+        let indexes = Arc::new(Indexes::open(&data_dir)?);
         let scheduler: Arc<dyn GpuScheduler> =
             Arc::new(SerialScheduler::start(&SchedulerOptions::default())?);
         let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -141,7 +141,7 @@ impl Engine {
     async fn search_here(&self, mut request: SearchRequest) -> Result<SearchResponse, EngineError> {
         let started = std::time::Instant::now();
         self.inner.indexes.ready().await;
-        let query = search::Query::parse(&request.query);
+        let query = search::Query::parse(&request.query, now());
         let embedding = match (request.mode, self.loaded_model()) {
             (SearchMode::Keyword, _) => None,
             (_, Some(Ok(model))) => self.embed_query(&model, &query).await?,
@@ -230,8 +230,7 @@ impl Engine {
         let engine = self.clone();
         let closed = self.run(async move {
             engine.inner.jobs.idle().await;
-            let inner = Arc::clone(&engine.inner);
-            engine.run_blocking(move || Ok(inner.indexes.catch_up(&inner.store)?)).await
+            engine.catch_up().await
         });
         if let Err(error) = closed.await {
             tracing::warn!(%error, "indexes are behind; the next start catches up");
@@ -265,6 +264,12 @@ impl Engine {
         }
     }
 
+    /// Brings the indexes up to date with the store; returns whether anything had changed.
+    async fn catch_up(&self) -> Result<bool, EngineError> {
+        let inner = Arc::clone(&self.inner);
+        self.run_blocking(move || inner.indexes.catch_up(&inner.store)).await
+    }
+
     fn emit(&self, event: EngineEvent) {
         // Nobody may be listening, as in the command line.
         let _ = self.inner.events.send(event);
@@ -286,6 +291,11 @@ impl Drop for Inner {
             runtime.shutdown_background();
         }
     }
+}
+
+/// Seconds since the Unix epoch.
+fn now() -> i64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs() as i64)
 }
 
 /// How many documents went; `None` when nothing is known under this name.

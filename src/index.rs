@@ -1,1 +1,21 @@
 //! Vector index, keyword index, fusion; no clock.
+//!
+//! Indexes are derived from the store: each knows the change number it has reached, and each can be
+//! deleted and rebuilt with no loss. They deal in ids, words and vectors and know nothing of where
+//! those come from. Filters are applied while a list is made, never to a finished one.
+
+mod exact;
+mod filter;
+mod fusion;
+mod keyword;
+mod top;
+mod vector;
+
+pub use exact::{ExactIndex, Simd};
+pub use filter::PassageFilter;
+pub use fusion::{RRF_K, reciprocal_rank_fusion};
+pub use keyword::{
+    IndexProgress, KeywordDocument, KeywordIndex, KeywordIndexError, KeywordMatch, KeywordOpening,
+    KeywordPassage, KeywordQuery, KeywordUpdate, Mark, PreparedQuery,
+};
+pub use vector::{VectorIndex, VectorIndexError, VectorUpdate};

@@ -2,7 +2,7 @@ use std::io;
 use std::path::PathBuf;
 
 use crate::gpu::GpuError;
-use crate::index::IndexError;
+use crate::index::{KeywordIndexError, VectorIndexError};
 use crate::inference::ModelFilesError;
 use crate::ingest::IngestError;
 use crate::search::SearchError;
@@ -18,7 +18,9 @@ pub enum EngineError {
     #[error(transparent)]
     Storage(#[from] StorageError),
     #[error(transparent)]
-    Index(#[from] IndexError),
+    Keywords(#[from] KeywordIndexError),
+    #[error(transparent)]
+    Vectors(#[from] VectorIndexError),
     #[error(transparent)]
     Search(#[from] SearchError),
     #[error(transparent)]

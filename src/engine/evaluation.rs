@@ -81,8 +81,7 @@ pub async fn evaluate(
         collection.documents.iter().map(|(name, document)| (document.id, name.clone())).collect();
     let documents = collection.documents.into_iter().map(|(_, document)| document).collect();
     ingest::index_documents(&engine.pipeline(&model), documents, cancel, progress).await?;
-    let inner = std::sync::Arc::clone(&engine.inner);
-    engine.run_blocking(move || Ok(inner.indexes.catch_up(&inner.store)?)).await?;
+    engine.catch_up().await?;
     let index_seconds = started.elapsed().as_secs_f64();
 
     let mut mode_quality = BTreeMap::new();

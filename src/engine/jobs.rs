@@ -123,8 +123,7 @@ async fn run(
         events.emit(EngineEvent::JobProgress { job: id, progress });
     })
     .await;
-    let inner = Arc::clone(&engine.inner);
-    let caught_up = engine.run_blocking(move || Ok(inner.indexes.catch_up(&inner.store)?)).await;
+    let caught_up = engine.catch_up().await;
     engine.announce_change();
     let outcome = outcome?;
     caught_up?;

@@ -116,20 +116,25 @@ impl Engine {
     ) {
         let name = self.inner.model_name.clone();
         self.emit(EngineEvent::Model(ModelState::Loading { model: name }));
-        let loaded = self.load_and_register().await;
+        let (loaded, read) = tokio::join!(self.load_and_register(), self.read_indexes());
         if let Err(error) = &loaded {
             warn!(%error, "the embedding model cannot be used; search goes on by words");
         }
-        let inner = Arc::clone(&self.inner);
-        let caught_up =
-            self.run_blocking(move || Ok(inner.indexes.catch_up(&inner.store)?)).await;
+        // Choosing another model than before has made the indexes start from scratch.
+        let caught_up = read.and(self.catch_up().await);
         if let Err(error) = caught_up {
             warn!(%error, "the indexes cannot be brought up to date");
         }
-        self.inner.indexes.set_ready();
         sender.send_replace(Some(loaded.map_err(|error| error.to_string())));
         self.emit(EngineEvent::Model(self.model_state()));
         self.announce_change();
+    }
+
+    /// Searches by words are possible from here on, however long the model takes.
+    async fn read_indexes(&self) -> Result<bool, EngineError> {
+        let read = self.catch_up().await;
+        self.inner.indexes.set_ready();
+        read
     }
 
     async fn load_and_register(&self) -> Result<LoadedModel, EngineError> {

@@ -14,7 +14,9 @@ use crate::storage::{FileStamp, SkippedSource};
 #[derive(Debug)]
 pub(super) enum ReadFile {
     /// The stored version was made from the same bytes.
-    Unchanged { bytes: u64 },
+    Unchanged {
+        bytes: u64,
+    },
     Skipped(SkippedFile),
     Chunked(Box<ChunkedDocument>),
 }
@@ -40,8 +42,7 @@ pub(super) fn read_file(
     let bytes = match read_bytes(&file, limits.file_bytes_max) {
         Ok(bytes) => bytes,
         Err(error) => {
-            let skipped =
-                SkippedSource { source, reason: scan::reason(&error), stamp: None };
+            let skipped = SkippedSource { source, reason: scan::reason(&error), stamp: None };
             return Ok(ReadFile::Skipped(SkippedFile {
                 skipped,
                 bytes: file.bytes,

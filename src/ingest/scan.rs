@@ -13,7 +13,10 @@ use crate::platform;
 pub(super) enum Found {
     File(FoundFile),
     /// Something that is there and is not read.
-    Skipped { path: PathBuf, reason: String },
+    Skipped {
+        path: PathBuf,
+        reason: String,
+    },
 }
 
 #[derive(Debug)]

@@ -62,7 +62,10 @@ mod tests {
     #[test]
     fn ndcg_by_hand() {
         // (0/1 + 3/1.58496 + 1/2) over (3/1 + 2/1.58496 + 1/2)
-        close(ndcg_at(3, &["c", "a", "b"], &judgments()), 2.392_789_260_714_372 / 4.761_859_507_142_915);
+        close(
+            ndcg_at(3, &["c", "a", "b"], &judgments()),
+            2.392_789_260_714_372 / 4.761_859_507_142_915,
+        );
         close(ndcg_at(10, &["a", "d", "b"], &judgments()), 1.0);
         close(ndcg_at(10, &["c", "x", "e"], &judgments()), 0.0);
         close(ndcg_at(10, &[], &judgments()), 0.0);

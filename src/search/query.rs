@@ -149,7 +149,8 @@ mod tests {
 
     #[test]
     fn what_is_no_qualifier_is_words() {
-        for text in ["std::sync", "foo:bar", "https://a.b/c", "before:soon", "after:2024-13", "a:b"] {
+        for text in ["std::sync", "foo:bar", "https://a.b/c", "before:soon", "after:2024-13", "a:b"]
+        {
             assert_eq!(parse(text).terms, [text]);
         }
     }

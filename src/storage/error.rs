@@ -46,7 +46,7 @@ pub enum StorageError {
 }
 
 impl StorageError {
-    /// Sorts a failure of SQLite by what a person can do about it.
+    /// Sorts a failure of `SQLite` by what a person can do about it.
     pub(super) fn from_sqlite(path: &Path, source: rusqlite::Error) -> Self {
         let path = path.to_owned();
         if let rusqlite::Error::FromSqlConversionFailure(..)

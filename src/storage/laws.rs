@@ -84,7 +84,7 @@ fn check_holds(store: &Store, expected: &EmbeddedDocument) {
     assert_eq!(store.vectors_of(id).unwrap().unwrap(), halves(&expected.embeddings));
     let fingerprint = store.fingerprint(&expected.document.source).unwrap();
     assert_eq!(fingerprint, Some(expected.document.content_hash));
-    let keys: Vec<_> = (0..expected.chunks.len() as u32 + 1)
+    let keys: Vec<_> = (0..=expected.chunks.len() as u32)
         .map(|ordinal| ChunkKey { document: id, ordinal })
         .collect();
     let passages = store.passages(&keys).unwrap();
@@ -182,7 +182,9 @@ proptest! {
             truth.iter().map(|(id, d)| (*id, d.document.content_hash)).collect();
         prop_assert_eq!(&eager.documents, &hashes);
         prop_assert_eq!(&lazy.documents, &hashes);
-        truth.values().for_each(|expected| check_holds(&store, expected));
+        for expected in truth.values() {
+            check_holds(&store, expected);
+        }
         let mut streamed = BTreeMap::new();
         let reached = store.for_each_vectors(|id, rows| { streamed.insert(id, rows.to_vec()); });
         prop_assert_eq!(reached.unwrap(), store.change_number().unwrap());

@@ -36,7 +36,7 @@ pub(super) fn content_hash(row: &Row<'_>, column: usize) -> rusqlite::Result<Con
     row.get(column).map(ContentHash)
 }
 
-/// An unsigned number; SQLite has signed ones only, and no size or offset reaches 2^63.
+/// An unsigned number; `SQLite` has signed ones only, and no size or offset reaches 2^63.
 pub(super) fn count(row: &Row<'_>, column: usize) -> rusqlite::Result<u64> {
     row.get::<_, i64>(column).map(|number| number as u64)
 }

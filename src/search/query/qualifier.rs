@@ -15,9 +15,9 @@ pub(super) fn take(text: &str, negated: bool, now: i64) -> Option<(Vec<Condition
     let (name, after) = text.split_once(':')?;
     let requirement: fn(&str, i64) -> Option<Requirement> = match name {
         "type" => |value, _| Some(Requirement::Type(value.to_lowercase())),
-        "ext" => |value, _| {
-            Some(Requirement::Extension(value.trim_start_matches('.').to_lowercase()))
-        },
+        "ext" => {
+            |value, _| Some(Requirement::Extension(value.trim_start_matches('.').to_lowercase()))
+        }
         "in" => |value, _| Some(Requirement::In(place(value))),
         "site" => |value, _| Some(Requirement::Site(value.to_lowercase())),
         "before" => |value, now| seconds(value, now).map(Requirement::Before),
@@ -30,7 +30,8 @@ pub(super) fn take(text: &str, negated: bool, now: i64) -> Option<(Vec<Condition
             (vec![value], rest)
         }
         None => {
-            let (values, rest) = after.split_at(after.find(char::is_whitespace).unwrap_or(after.len()));
+            let (values, rest) =
+                after.split_at(after.find(char::is_whitespace).unwrap_or(after.len()));
             (values.split(',').collect(), rest)
         }
     };

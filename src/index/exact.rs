@@ -1,0 +1,373 @@
+mod kernel;
+mod segment;
+
+pub use kernel::Simd;
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+
+use arc_swap::ArcSwap;
+
+use self::kernel::Dot;
+use self::segment::{Segment, Stretch};
+use super::top::Top;
+use super::{PassageFilter, VectorIndex, VectorIndexError, VectorUpdate};
+use crate::data::{Candidate, ChangeNumber, DocumentId, Embedding};
+
+/// Rows that are worth a thread of their own: a few hundred microseconds of scanning, against the
+/// fifty or so that starting a thread costs.
+const ROWS_PER_THREAD_MIN: usize = 16_384;
+
+/// A segment is not merged beyond this, which bounds what one update copies (48 MB at 384
+/// components).
+const SEGMENT_ROWS_MAX: usize = 65_536;
+
+/// Rows that a thread takes at a time.
+const STRETCH_ROWS: usize = 4_096;
+
+/// Compares the query with every vector: the answer is exact, with any filter, at any time.
+///
+/// Rows are half precision and lie in contiguous segments. Updates build a new list of segments
+/// beside the one that searches hold, sharing what has not changed.
+#[derive(Debug)]
+pub struct ExactIndex {
+    dim: usize,
+    dot: Dot,
+    threads: usize,
+    snapshot: ArcSwap<Snapshot>,
+    writer: Mutex<Writer>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Snapshot {
+    segments: Vec<Segment>,
+    reached: ChangeNumber,
+}
+
+/// What only updates need.
+#[derive(Debug, Default)]
+struct Writer {
+    /// Where each document's rows are: id of the segment and place in it.
+    places: HashMap<DocumentId, (u64, usize)>,
+    next_segment: u64,
+}
+
+impl ExactIndex {
+    /// An empty index for vectors of `dim` components, with the instruction set `simd`.
+    #[must_use]
+    pub fn new(dim: usize, simd: Simd) -> Self {
+        Self {
+            dim,
+            dot: simd.dot(),
+            threads: thread::available_parallelism().map_or(1, usize::from),
+            snapshot: ArcSwap::default(),
+            writer: Mutex::default(),
+        }
+    }
+
+    fn check(&self, update: &VectorUpdate) -> Result<(), VectorIndexError> {
+        let uneven = update.documents.iter().find(|(_, numbers)| numbers % self.dim.max(1) != 0);
+        match uneven {
+            None => Ok(()),
+            Some(&(document, found)) => {
+                Err(VectorIndexError::RowDimension { document, expected: self.dim, found })
+            }
+        }
+    }
+
+    /// Scans `stretches` on as many threads as they are worth.
+    fn scan(
+        &self,
+        stretches: &[Stretch<'_>],
+        query: &[f32],
+        filter: &PassageFilter,
+        limit: usize,
+    ) -> Top<()> {
+        let next = AtomicUsize::new(0);
+        let work = || {
+            let mut top = Top::new(limit);
+            while let Some(stretch) = stretches.get(next.fetch_add(1, Ordering::Relaxed)) {
+                stretch.scan(self.dot, query, filter, &mut top);
+            }
+            top
+        };
+        let rows: usize = stretches.iter().map(Stretch::rows).sum();
+        let helpers = (rows / ROWS_PER_THREAD_MIN).clamp(1, self.threads) - 1;
+        thread::scope(|scope| {
+            let helpers: Vec<_> = (0..helpers).map(|_| scope.spawn(work)).collect();
+            let mut top = work();
+            for helper in helpers {
+                match helper.join() {
+                    Ok(found) => top.merge(found),
+                    Err(panic) => std::panic::resume_unwind(panic),
+                }
+            }
+            top
+        })
+    }
+}
+
+impl VectorIndex for ExactIndex {
+    fn dim(&self) -> usize {
+        self.dim
+    }
+
+    fn len(&self) -> usize {
+        self.snapshot.load().segments.iter().map(Segment::live_rows).sum()
+    }
+
+    fn reached(&self) -> ChangeNumber {
+        self.snapshot.load().reached
+    }
+
+    fn apply(&self, update: VectorUpdate) -> Result<(), VectorIndexError> {
+        self.check(&update)?;
+        let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut snapshot = Snapshot::clone(&self.snapshot.load());
+        if update.from_scratch {
+            snapshot.segments.clear();
+            writer.places.clear();
+        }
+        let replaced = update.documents.iter().map(|(document, _)| document);
+        for document in update.removed.iter().chain(replaced) {
+            if let Some((segment, place)) = writer.places.remove(document)
+                && let Some(segment) = snapshot.segments.iter_mut().find(|s| s.id() == segment)
+            {
+                segment.kill(place);
+            }
+        }
+        let id = writer.fresh_id();
+        let segment = Segment::new(id, self.dim, &update.documents, update.rows);
+        writer.place(&segment);
+        snapshot.segments.push(segment);
+        snapshot.reached = update.reached;
+        writer.tidy(&mut snapshot.segments, self.dim);
+        self.snapshot.store(Arc::new(snapshot));
+        Ok(())
+    }
+
+    fn search(
+        &self,
+        query: &Embedding,
+        filter: &PassageFilter,
+        limit: usize,
+    ) -> Result<Vec<Candidate>, VectorIndexError> {
+        if query.dim() != self.dim {
+            let (expected, found) = (self.dim, query.dim());
+            return Err(VectorIndexError::QueryDimension { expected, found });
+        }
+        if limit == 0 || filter.is_none() {
+            return Ok(Vec::new());
+        }
+        let snapshot = self.snapshot.load_full();
+        let stretches: Vec<_> =
+            snapshot.segments.iter().flat_map(|segment| segment.stretches(STRETCH_ROWS)).collect();
+        let top = self.scan(&stretches, query.as_slice(), filter, limit);
+        let ranked = top.into_sorted().into_iter();
+        Ok(ranked.map(|ranked| Candidate { chunk: ranked.key, score: ranked.score }).collect())
+    }
+}
+
+impl Writer {
+    fn fresh_id(&mut self) -> u64 {
+        self.next_segment += 1;
+        self.next_segment
+    }
+
+    fn place(&mut self, segment: &Segment) {
+        for (place, document) in segment.live_documents() {
+            self.places.insert(document, (segment.id(), place));
+        }
+    }
+
+    /// Merges until sizes fall by half or more from segment to segment, so that there are few of
+    /// them and a row is copied a logarithmic number of times; rewrites what is mostly dead.
+    fn tidy(&mut self, segments: &mut Vec<Segment>, dim: usize) {
+        segments.retain(|segment| segment.live_rows() > 0);
+        loop {
+            let pair = segments.windows(2).position(|pair| {
+                let (older, newer) = (pair[0].live_rows(), pair[1].live_rows());
+                older <= 2 * newer && older + newer <= SEGMENT_ROWS_MAX
+            });
+            let range = match pair {
+                Some(at) => at..at + 2,
+                None => match segments.iter().position(Segment::is_wasteful) {
+                    Some(at) => at..at + 1,
+                    None => return,
+                },
+            };
+            let merged = Segment::merged(self.fresh_id(), dim, &segments[range.clone()]);
+            self.place(&merged);
+            segments.splice(range, [merged]);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::{BTreeMap, BTreeSet};
+
+    use half::f16;
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::data::ChunkKey;
+
+    const DIM: usize = 5;
+
+    #[derive(Clone, Debug)]
+    struct Step {
+        from_scratch: bool,
+        removed: Vec<u64>,
+        upserted: Vec<(u64, Vec<[i8; DIM]>)>,
+    }
+
+    fn step() -> impl Strategy<Value = Step> {
+        let rows = proptest::collection::vec(proptest::array::uniform5(-4_i8..4), 0..5);
+        (
+            proptest::bool::weighted(0.05),
+            proptest::collection::vec(0_u64..12, 0..3),
+            proptest::collection::vec((0_u64..12, rows), 0..4),
+        )
+            .prop_map(|(from_scratch, removed, upserted)| Step {
+                from_scratch,
+                removed,
+                upserted,
+            })
+    }
+
+    fn unit(row: [i8; DIM]) -> Vec<f32> {
+        let mut values = row.map(f32::from);
+        values[0] += 0.5;
+        Embedding::normalized(values.to_vec()).unwrap().as_slice().to_vec()
+    }
+
+    fn document(n: u64) -> DocumentId {
+        DocumentId::from_stored(n)
+    }
+
+    proptest! {
+        #[test]
+        fn finds_what_a_naive_scan_finds(
+            steps in proptest::collection::vec(step(), 1..20),
+            query in proptest::array::uniform5(-4_i8..4),
+            only in proptest::option::of(proptest::collection::btree_set(0_u64..12, 0..6)),
+            limit in 0_usize..12,
+        ) {
+            let index = ExactIndex::new(DIM, Simd::Plain);
+            let mut truth: BTreeMap<u64, Vec<Vec<f16>>> = BTreeMap::new();
+            for (n, Step { from_scratch, removed, upserted }) in steps.into_iter().enumerate() {
+                let mut update = VectorUpdate {
+                    from_scratch,
+                    removed: removed.iter().map(|n| document(*n)).collect(),
+                    reached: ChangeNumber(n as u64 + 1),
+                    ..VectorUpdate::default()
+                };
+                if from_scratch {
+                    truth.clear();
+                }
+                truth.retain(|n, _| !removed.contains(n));
+                for (n, rows) in upserted {
+                    let rows: Vec<Vec<f16>> =
+                        rows.into_iter().map(|r| unit(r).into_iter().map(f16::from_f32).collect()).collect();
+                    update.upsert(document(n), &rows.concat());
+                    truth.insert(n, rows);
+                }
+                let reached = update.reached;
+                index.apply(update).unwrap();
+                prop_assert_eq!(index.reached(), reached);
+            }
+            let query = Embedding::normalized(unit(query)).unwrap();
+            let filter = only.as_ref().map_or_else(PassageFilter::all, |only: &BTreeSet<u64>| {
+                PassageFilter::only(only.iter().map(|n| document(*n)))
+            });
+            let mut expected: Vec<(f32, ChunkKey)> = truth
+                .iter()
+                .filter(|(n, _)| only.as_ref().is_none_or(|only| only.contains(*n)))
+                .flat_map(|(n, rows)| rows.iter().enumerate().map(|(ordinal, row)| {
+                    let key = ChunkKey { document: document(*n), ordinal: ordinal as u32 };
+                    (kernel::plain_dot(query.as_slice(), row), key)
+                }))
+                .collect();
+            expected.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+            expected.truncate(limit);
+            let found: Vec<_> = index
+                .search(&query, &filter, limit)
+                .unwrap()
+                .iter()
+                .map(|candidate| (candidate.score, candidate.chunk))
+                .collect();
+            prop_assert_eq!(found, expected);
+            prop_assert_eq!(index.len(), truth.values().map(Vec::len).sum::<usize>());
+        }
+    }
+
+    /// Rows that point somewhere between two axes.
+    fn fan(rows: usize) -> Vec<f16> {
+        (0..rows)
+            .flat_map(|n| {
+                let angle = n as f32 / rows as f32;
+                [angle.cos(), angle.sin()].map(f16::from_f32)
+            })
+            .collect()
+    }
+
+    #[test]
+    fn many_threads_find_what_one_finds() {
+        let index = ExactIndex { threads: 4, ..ExactIndex::new(2, Simd::detect()) };
+        let single = ExactIndex { threads: 1, ..ExactIndex::new(2, Simd::detect()) };
+        for n in 0..8 {
+            let mut update = VectorUpdate::default();
+            update.upsert(document(n), &fan(10_000));
+            single.apply(update.clone()).unwrap();
+            index.apply(update).unwrap();
+        }
+        let query = Embedding::normalized(vec![1.0, 0.3]).unwrap();
+        let filter = PassageFilter::all().without([document(3)]);
+        let found = index.search(&query, &filter, 50).unwrap();
+        assert_eq!(found, single.search(&query, &filter, 50).unwrap());
+        assert!(found.iter().all(|candidate| candidate.chunk.document != document(3)));
+    }
+
+    #[test]
+    fn small_updates_leave_few_segments_and_dead_rows_go() {
+        let index = ExactIndex::new(2, Simd::Plain);
+        for n in 0..1_000 {
+            let mut update = VectorUpdate::default();
+            update.upsert(document(n % 300), &fan(3));
+            index.apply(update).unwrap();
+        }
+        let snapshot = index.snapshot.load();
+        assert!(snapshot.segments.len() <= 12, "{} segments", snapshot.segments.len());
+        let rows: usize = snapshot.segments.iter().map(Segment::rows).sum();
+        assert_eq!(index.len(), 900);
+        assert!(rows <= 1_800, "{rows} rows for 900 alive");
+    }
+
+    #[test]
+    fn a_search_keeps_the_state_it_began_with() {
+        let index = ExactIndex::new(2, Simd::Plain);
+        let mut update = VectorUpdate::default();
+        update.upsert(document(1), &fan(3));
+        index.apply(update).unwrap();
+        let held = index.snapshot.load_full();
+        index.apply(VectorUpdate { from_scratch: true, ..VectorUpdate::default() }).unwrap();
+        assert_eq!(held.segments.iter().map(Segment::live_rows).sum::<usize>(), 3);
+        assert!(index.is_empty());
+    }
+
+    #[test]
+    fn wrong_dimensions_are_refused_and_change_nothing() {
+        let index = ExactIndex::new(2, Simd::Plain);
+        let mut update = VectorUpdate { reached: ChangeNumber(5), ..VectorUpdate::default() };
+        update.upsert(document(1), &[f16::ONE; 3]);
+        let error = index.apply(update).unwrap_err();
+        assert!(matches!(error, VectorIndexError::RowDimension { found: 3, .. }), "{error}");
+        assert_eq!((index.len(), index.reached()), (0, ChangeNumber(0)));
+        let query = Embedding::normalized(vec![1.0]).unwrap();
+        let error = index.search(&query, &PassageFilter::all(), 1).unwrap_err();
+        assert_eq!(error, VectorIndexError::QueryDimension { expected: 2, found: 1 });
+    }
+}

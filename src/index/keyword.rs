@@ -1,0 +1,238 @@
+//! Search by words, on tantivy: one of its documents a passage.
+
+mod analysis;
+mod collector;
+mod error;
+mod marks;
+mod query;
+mod schema;
+mod update;
+
+pub use error::KeywordIndexError;
+pub use marks::Mark;
+pub use query::{KeywordQuery, PreparedQuery};
+pub use update::{IndexProgress, KeywordDocument, KeywordPassage, KeywordUpdate};
+
+use std::fmt;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
+use tantivy::directory::MmapDirectory;
+use tantivy::{Index, IndexReader, ReloadPolicy, Searcher, TantivyError};
+
+use self::collector::{Found, Keys, TopPassages};
+use self::schema::Fields;
+use super::PassageFilter;
+use crate::data::{Candidate, DocumentId};
+
+/// The words of every passage, in a directory that several processes may have open: all of them
+/// search, and one at a time writes.
+pub struct KeywordIndex {
+    directory: PathBuf,
+    index: Index,
+    reader: IndexReader,
+    fields: Fields,
+}
+
+impl fmt::Debug for KeywordIndex {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("KeywordIndex").field("directory", &self.directory).finish_non_exhaustive()
+    }
+}
+
+/// What was found when the index was opened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum KeywordOpening {
+    Existing,
+    Created,
+    /// What was there could not be used and is gone; the index is empty.
+    Rebuilt {
+        reason: String,
+    },
+}
+
+/// A passage that holds words of the query.
+#[derive(Clone, Debug, PartialEq)]
+pub struct KeywordMatch {
+    /// The score is BM25 over title, headings and body.
+    pub candidate: Candidate,
+    /// The words and phrases of the query that it holds, as they were typed, in their order.
+    pub terms: Vec<String>,
+}
+
+impl KeywordIndex {
+    /// Opens the index in `directory`, makes it when there is none, and replaces one that is
+    /// damaged or of another format by an empty one: everything in it can be derived again.
+    ///
+    /// # Errors
+    /// [`KeywordIndexError`] when the directory cannot be read or written.
+    pub fn open_or_rebuild(directory: &Path) -> Result<(Self, KeywordOpening), KeywordIndexError> {
+        let disk = |source| KeywordIndexError::Disk { path: directory.to_owned(), source };
+        fs::create_dir_all(directory).map_err(disk)?;
+        // Two processes that find the same damage are to mend it once.
+        let lock = File::create(directory.with_extension("lock")).map_err(disk)?;
+        lock.lock().map_err(disk)?;
+        let is_new = !directory.join("meta.json").exists();
+        match Self::open(directory) {
+            Ok(index) if is_new => Ok((index, KeywordOpening::Created)),
+            Ok(index) => Ok((index, KeywordOpening::Existing)),
+            Err(error @ KeywordIndexError::Damaged { .. }) => {
+                fs::remove_dir_all(directory).map_err(disk)?;
+                fs::create_dir_all(directory).map_err(disk)?;
+                let reason = error.to_string();
+                Ok((Self::open(directory)?, KeywordOpening::Rebuilt { reason }))
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    fn open(directory: &Path) -> Result<Self, KeywordIndexError> {
+        let sort = |source| KeywordIndexError::from_tantivy(directory, source);
+        let files = MmapDirectory::open(directory).map_err(|e| sort(e.into()))?;
+        let (schema, fields) = schema::schema();
+        let index = Index::open_or_create(files, schema).map_err(sort)?;
+        index.tokenizers().register(schema::ANALYZER, analysis::stemming());
+        let reader = index.reader_builder().reload_policy(ReloadPolicy::Manual).try_into();
+        let keyword =
+            Self { directory: directory.to_owned(), reader: reader.map_err(sort)?, index, fields };
+        keyword.progress()?;
+        Ok(keyword)
+    }
+
+    /// What the last commit, by whichever process, has reached; `None` for an index that nothing
+    /// was ever committed to.
+    ///
+    /// # Errors
+    /// [`KeywordIndexError`] when the directory cannot be read or is of another format.
+    pub fn progress(&self) -> Result<Option<IndexProgress>, KeywordIndexError> {
+        let metas = self.index.load_metas().map_err(|e| self.error(e))?;
+        metas
+            .payload
+            .map(|payload| IndexProgress::from_payload(&payload))
+            .transpose()
+            .map_err(|detail| KeywordIndexError::Damaged { path: self.directory.clone(), detail })
+    }
+
+    /// Lets searches see what was committed, also by other processes; cheap when nothing was.
+    ///
+    /// # Errors
+    /// [`KeywordIndexError`] when the directory cannot be read.
+    pub fn reload(&self) -> Result<(), KeywordIndexError> {
+        self.reader.reload().map_err(|e| self.error(e))
+    }
+
+    /// Passages that can be found.
+    #[must_use]
+    pub fn len(&self) -> u64 {
+        self.reader.searcher().num_docs()
+    }
+
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Reads every file and compares checksums; returns the names of damaged files. Slow.
+    ///
+    /// # Errors
+    /// [`KeywordIndexError`] when the directory cannot be read.
+    pub fn check(&self) -> Result<Vec<PathBuf>, KeywordIndexError> {
+        let mut damaged: Vec<_> =
+            self.index.validate_checksum().map_err(|e| self.error(e))?.into_iter().collect();
+        damaged.sort();
+        Ok(damaged)
+    }
+
+    /// Analyzes the query and looks its words up.
+    ///
+    /// # Errors
+    /// [`KeywordIndexError`] when the directory cannot be read.
+    pub fn prepare(&self, query: &KeywordQuery) -> Result<PreparedQuery, KeywordIndexError> {
+        PreparedQuery::new(query, &self.fields, &self.reader.searcher())
+            .map_err(|e| self.error(e.into()))
+    }
+
+    /// Narrows `filter` to passages that hold every phrase of the query and to documents that hold
+    /// nothing it excludes, for any index that is asked the same question.
+    ///
+    /// # Errors
+    /// [`KeywordIndexError`] when the directory cannot be read.
+    pub fn narrow(
+        &self,
+        query: &PreparedQuery,
+        filter: PassageFilter,
+    ) -> Result<PassageFilter, KeywordIndexError> {
+        let searcher = self.reader.searcher();
+        let keys = |query: &dyn tantivy::query::Query| {
+            searcher.search(query, &Keys).map_err(|e| self.error(e))
+        };
+        let mut filter = filter;
+        if let Some(excluded) = query.exclusions(&self.fields) {
+            filter = filter.without(keys(&excluded)?.into_iter().map(|key| key.document));
+        }
+        if let Some(required) = query.requirements(&self.fields) {
+            filter = filter.within(keys(&required)?);
+        }
+        Ok(filter)
+    }
+
+    /// The `limit` passages with the highest BM25 among those that `filter` allows, best first; of
+    /// equal scores the smaller key comes first.
+    ///
+    /// Phrases are required, words are not. Exclusions are not looked at: see
+    /// [`KeywordIndex::narrow`].
+    ///
+    /// # Errors
+    /// [`KeywordIndexError`] when the directory cannot be read.
+    pub fn search(
+        &self,
+        query: &PreparedQuery,
+        filter: &PassageFilter,
+        limit: usize,
+    ) -> Result<Vec<KeywordMatch>, KeywordIndexError> {
+        let Some(scored) = query.scored(&self.fields) else { return Ok(Vec::new()) };
+        if limit == 0 || filter.is_none() {
+            return Ok(Vec::new());
+        }
+        let searcher = self.reader.searcher();
+        let top = TopPassages { limit, filter: filter.clone() };
+        let found = searcher.search(&scored, &top).map_err(|e| self.error(e))?;
+        self.explain(query, &searcher, found).map_err(|e| self.error(e))
+    }
+
+    fn explain(
+        &self,
+        query: &PreparedQuery,
+        searcher: &Searcher,
+        found: Vec<Found>,
+    ) -> Result<Vec<KeywordMatch>, TantivyError> {
+        let addresses: Vec<_> = found.iter().map(|found| found.extra).collect();
+        let terms = query.terms_held(&self.fields, searcher, &addresses)?;
+        let matches = found.into_iter().zip(terms).map(|(found, terms)| KeywordMatch {
+            candidate: Candidate { chunk: found.key, score: found.score },
+            terms,
+        });
+        Ok(matches.collect())
+    }
+
+    /// Begins to take changes in.
+    ///
+    /// # Errors
+    /// [`KeywordIndexError::Busy`] while another process, or another thread of this one, does so:
+    /// it will catch up, and [`KeywordIndex::reload`] then shows it.
+    pub fn update(&self) -> Result<KeywordUpdate<'_>, KeywordIndexError> {
+        KeywordUpdate::begin(self)
+    }
+
+    fn error(&self, source: TantivyError) -> KeywordIndexError {
+        KeywordIndexError::from_tantivy(&self.directory, source)
+    }
+}
+
+/// How a document is named inside the index.
+fn document_term(fields: &Fields, document: DocumentId) -> tantivy::Term {
+    tantivy::Term::from_field_u64(fields.document, document.get())
+}
+
+#[cfg(test)]
+mod tests;

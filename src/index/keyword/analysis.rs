@@ -1,0 +1,289 @@
+//! Text to words, in the same way for what is indexed, asked and marked.
+//!
+//! Words are cut by [`WordTokenizer`], then put in lower case, stripped of accents and stemmed
+//! (Porter's second English stemmer).
+
+use std::ops::Range;
+
+use tantivy::tokenizer::{
+    AsciiFoldingFilter, Language, LowerCaser, RemoveLongFilter, Stemmer, TextAnalyzer, Token,
+    TokenStream, Tokenizer,
+};
+
+/// Longer words are encoded data; nobody types them.
+const WORD_BYTES_MAX: usize = 96;
+
+/// The analyzer of every field.
+pub(super) fn stemming() -> TextAnalyzer {
+    unstemmed_builder().filter(Stemmer::new(Language::English)).build()
+}
+
+/// The same up to the stemmer: for the beginning of a word, which has no stem yet.
+pub(super) fn unstemmed() -> TextAnalyzer {
+    unstemmed_builder().build()
+}
+
+fn unstemmed_builder() -> tantivy::tokenizer::TextAnalyzerBuilder<impl Tokenizer> {
+    TextAnalyzer::builder(WordTokenizer)
+        .filter(RemoveLongFilter::limit(WORD_BYTES_MAX))
+        .filter(LowerCaser)
+        .filter(AsciiFoldingFilter)
+}
+
+/// A word as it stands in the index.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct AnalyzedWord {
+    pub text: String,
+    /// Bytes of the analyzed text.
+    pub range: Range<usize>,
+    pub position: usize,
+    /// Whether it spans the parts beside it: a whole identifier, or two characters of a script
+    /// without spaces.
+    pub is_whole: bool,
+}
+
+pub(super) fn analyze(analyzer: &mut TextAnalyzer, text: &str) -> Vec<AnalyzedWord> {
+    let mut words = Vec::new();
+    analyzer.token_stream(text).process(&mut |token| {
+        words.push(AnalyzedWord {
+            text: token.text.clone(),
+            range: token.offset_from..token.offset_to,
+            position: token.position,
+            is_whole: token.position_length > 1,
+        });
+    });
+    words
+}
+
+/// Cuts at everything that is no letter, digit or underscore.
+///
+/// An identifier of several parts (`snake_case`, `camelCase`, `HTTPServer`) comes whole and in its
+/// parts. Of a script that is written without spaces every character comes, and every pair, as in
+/// Lucene's analyzer for Chinese, Japanese and Korean. A whole and its first part have one position,
+/// so that a phrase is a run of parts.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct WordTokenizer;
+
+impl Tokenizer for WordTokenizer {
+    type TokenStream<'a> = WordStream<'a>;
+
+    fn token_stream<'a>(&'a mut self, text: &'a str) -> WordStream<'a> {
+        WordStream { text, at: 0, position: 0, pending: Vec::new(), token: Token::default() }
+    }
+}
+
+pub(super) struct WordStream<'a> {
+    text: &'a str,
+    /// Where the next word is looked for.
+    at: usize,
+    position: usize,
+    /// What is still to come of the word in hand, last first.
+    pending: Vec<Piece>,
+    token: Token,
+}
+
+#[derive(Debug)]
+struct Piece {
+    range: Range<usize>,
+    position: usize,
+    length: usize,
+}
+
+impl TokenStream for WordStream<'_> {
+    fn advance(&mut self) -> bool {
+        while self.pending.is_empty() {
+            let Some(word) = next_run(self.text, self.at, is_word) else { return false };
+            self.at = word.end;
+            self.cut(&word);
+        }
+        if let Some(Piece { range, position, length }) = self.pending.pop() {
+            self.token.text.clear();
+            let chars = self.text[range.clone()].chars().filter(|c| !is_accent(*c));
+            self.token.text.extend(chars);
+            self.token.offset_from = range.start;
+            self.token.offset_to = range.end;
+            self.token.position = position;
+            self.token.position_length = length;
+        }
+        true
+    }
+
+    fn token(&self) -> &Token {
+        &self.token
+    }
+
+    fn token_mut(&mut self) -> &mut Token {
+        &mut self.token
+    }
+}
+
+impl WordStream<'_> {
+    /// Fills `pending` with the pieces of a run of word characters.
+    fn cut(&mut self, word: &Range<usize>) {
+        let mut pieces = Vec::new();
+        let mut from = word.start;
+        while let Some(first) = self.text[from..word.end].chars().next() {
+            let spaceless = is_spaceless(first);
+            let run = &self.text[from..word.end];
+            let length = run.find(|c| is_spaceless(c) != spaceless).unwrap_or(run.len());
+            let run = from..from + length;
+            from = run.end;
+            if spaceless {
+                self.cut_characters(run, &mut pieces);
+            } else {
+                self.cut_identifier(run, &mut pieces);
+            }
+        }
+        pieces.reverse();
+        self.pending = pieces;
+    }
+
+    fn cut_identifier(&mut self, run: Range<usize>, pieces: &mut Vec<Piece>) {
+        let parts = identifier_parts(self.text, run.clone());
+        if parts.len() > 1 {
+            pieces.push(Piece { range: run, position: self.position, length: parts.len() });
+        }
+        for range in parts {
+            pieces.push(Piece { range, position: self.position, length: 1 });
+            self.position += 1;
+        }
+    }
+
+    fn cut_characters(&mut self, run: Range<usize>, pieces: &mut Vec<Piece>) {
+        let starts: Vec<_> = self.text[run.clone()]
+            .char_indices()
+            .map(|(at, _)| run.start + at)
+            .chain([run.end])
+            .collect();
+        for (at, start) in starts[..starts.len() - 1].iter().enumerate() {
+            if let Some(pair_end) = starts.get(at + 2) {
+                pieces.push(Piece { range: *start..*pair_end, position: self.position, length: 2 });
+            }
+            pieces.push(Piece {
+                range: *start..starts[at + 1],
+                position: self.position,
+                length: 1,
+            });
+            self.position += 1;
+        }
+    }
+}
+
+/// The next run of characters that are `wanted`, from byte `from` on.
+fn next_run(text: &str, from: usize, wanted: fn(char) -> bool) -> Option<Range<usize>> {
+    let start = from + text[from..].find(wanted)?;
+    let length = text[start..].find(|c| !wanted(c)).unwrap_or(text.len() - start);
+    Some(start..start + length)
+}
+
+/// Cuts at underscores, before a capital that follows a small letter, and before the last of
+/// several capitals when a small letter follows it. Digits stay with the letters before them.
+fn identifier_parts(text: &str, run: Range<usize>) -> Vec<Range<usize>> {
+    let mut parts = Vec::new();
+    let mut from = run.start;
+    let mut before = '_';
+    let mut chars = text[run.clone()].char_indices().peekable();
+    while let Some((at, c)) = chars.next() {
+        let at = run.start + at;
+        let next_is_small = chars.peek().is_some_and(|(_, next)| next.is_lowercase());
+        let is_hump =
+            c.is_uppercase() && (before.is_lowercase() || (before.is_uppercase() && next_is_small));
+        if (c == '_' || is_hump) && from < at {
+            parts.push(from..at);
+            from = at;
+        }
+        if c == '_' {
+            from = at + 1;
+        }
+        if !is_accent(c) {
+            before = c;
+        }
+    }
+    if from < run.end {
+        parts.push(from..run.end);
+    }
+    parts
+}
+
+fn is_word(c: char) -> bool {
+    c.is_alphanumeric() || c == '_' || is_mark(c)
+}
+
+/// Combining accents, which text from some systems has after the letter instead of in it.
+fn is_accent(c: char) -> bool {
+    matches!(c, '\u{300}'..='\u{36F}')
+}
+
+/// Marks inside words that Unicode does not count as letters: accents, Hebrew and Arabic vowels,
+/// signs of the Indic scripts and of Thai.
+fn is_mark(c: char) -> bool {
+    is_accent(c)
+        || matches!(
+            c,
+            '\u{591}'..='\u{5BD}' | '\u{64B}'..='\u{65F}' | '\u{900}'..='\u{963}'
+                | '\u{966}'..='\u{DFF}' | '\u{E31}'..='\u{E3A}' | '\u{E47}'..='\u{E4E}'
+        )
+}
+
+/// Scripts that are written without spaces: Thai to Burmese, Khmer, kana, Han.
+fn is_spaceless(c: char) -> bool {
+    matches!(
+        c,
+        '\u{E00}'..='\u{EFF}' | '\u{1000}'..='\u{109F}' | '\u{1780}'..='\u{17FF}'
+            | '\u{3040}'..='\u{30FF}' | '\u{3400}'..='\u{9FFF}' | '\u{F900}'..='\u{FAFF}'
+            | '\u{20000}'..='\u{3FFFF}'
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn check(text: &str, expected: &[(usize, &str)]) {
+        let words = analyze(&mut stemming(), text);
+        let found: Vec<_> = words.iter().map(|w| (w.position, w.text.as_str())).collect();
+        assert_eq!(found, expected, "{text}");
+    }
+
+    #[test]
+    fn words_are_lowered_folded_and_stemmed() {
+        check("Running, the Cafés!", &[(0, "run"), (1, "the"), (2, "cafe")]);
+        check("Cafe\u{301}s", &[(0, "cafe")]);
+        check("don't", &[(0, "don"), (1, "t")]);
+        check("std::sync", &[(0, "std"), (1, "sync")]);
+        check("ПРИВЕТ Straße", &[(0, "привет"), (1, "strass")]);
+        check("  __ -- ", &[]);
+    }
+
+    #[test]
+    fn identifiers_come_whole_and_in_parts() {
+        check("read_to_string", &[(0, "read_to_str"), (0, "read"), (1, "to"), (2, "string")]);
+        check("HTTPServer2", &[(0, "httpserver2"), (0, "http"), (1, "server2")]);
+        check("parseJson x", &[(0, "parsejson"), (0, "pars"), (1, "json"), (2, "x")]);
+        check("__init__ SHOUT utf8", &[(0, "init"), (1, "shout"), (2, "utf8")]);
+    }
+
+    #[test]
+    fn scripts_without_spaces_come_in_characters_and_pairs() {
+        check("日本語", &[(0, "日本"), (0, "日"), (1, "本語"), (1, "本"), (2, "語")]);
+        check("猫cat", &[(0, "猫"), (1, "cat")]);
+    }
+
+    proptest! {
+        #[test]
+        fn ranges_are_inside_ascend_and_positions_have_no_gap(text in "[a-zA-Z_ é\u{301}日本1.]{0,40}") {
+            let words = analyze(&mut stemming(), &text);
+            let mut next = 0;
+            let mut start = 0;
+            for word in words {
+                prop_assert!(!text[word.range.clone()].is_empty());
+                prop_assert!(word.range.start >= start);
+                start = word.range.start;
+                prop_assert_eq!(word.position, next);
+                next += usize::from(!word.is_whole);
+            }
+        }
+    }
+}

@@ -1,0 +1,267 @@
+use proptest::prelude::*;
+use tempfile::TempDir;
+
+use super::*;
+use crate::data::{ChangeNumber, ChunkKey};
+
+fn open(dir: &TempDir) -> KeywordIndex {
+    KeywordIndex::open_or_rebuild(&dir.path().join("keywords")).unwrap().0
+}
+
+fn progress(reached: u64) -> IndexProgress {
+    IndexProgress { store: "s".to_owned(), reached: ChangeNumber(reached) }
+}
+
+fn upsert(update: &KeywordUpdate<'_>, id: u64, title: &str, passages: &[&str]) {
+    let passages: Vec<_> =
+        passages.iter().map(|body| KeywordPassage { headings: &[], body }).collect();
+    let id = DocumentId::from_stored(id);
+    update.upsert(&KeywordDocument { id, title, passages: &passages }).unwrap();
+}
+
+/// Documents 1, 2, ... with these titles and passages.
+fn index_of(documents: &[(&str, &[&str])]) -> (TempDir, KeywordIndex) {
+    let dir = tempfile::tempdir().unwrap();
+    let index = open(&dir);
+    let update = index.update().unwrap();
+    for (n, (title, passages)) in documents.iter().enumerate() {
+        upsert(&update, n as u64 + 1, title, passages);
+    }
+    update.commit(&progress(1)).unwrap();
+    (dir, index)
+}
+
+fn words(query: &str) -> KeywordQuery {
+    KeywordQuery {
+        terms: query.split_whitespace().map(str::to_owned).collect(),
+        ..KeywordQuery::default()
+    }
+}
+
+fn key(document: u64, ordinal: u32) -> ChunkKey {
+    ChunkKey { document: DocumentId::from_stored(document), ordinal }
+}
+
+fn find(index: &KeywordIndex, query: &KeywordQuery) -> Vec<(u64, u32)> {
+    let prepared = index.prepare(query).unwrap();
+    let filter = index.narrow(&prepared, PassageFilter::all()).unwrap();
+    let found = index.search(&prepared, &filter, 10).unwrap();
+    found.iter().map(|m| (m.candidate.chunk.document.get(), m.candidate.chunk.ordinal)).collect()
+}
+
+#[test]
+fn words_are_found_by_stem_and_the_passage_is_named() {
+    let (_dir, index) = index_of(&[
+        ("Pets", &["cats sleep all day", "a dog was running"]),
+        ("Plants", &["roses are red"]),
+    ]);
+    assert_eq!(find(&index, &words("run")), [(1, 1)]);
+    assert_eq!(find(&index, &words("CAT rose")), [(2, 0), (1, 0)]);
+    assert_eq!(find(&index, &words("plants")), [(2, 0)]);
+    assert!(find(&index, &words("zebra")).is_empty());
+    assert!(find(&index, &words("")).is_empty());
+    assert_eq!(index.len(), 3);
+}
+
+#[test]
+fn rarer_words_count_more_and_ties_go_by_key() {
+    let (_dir, index) = index_of(&[
+        ("", &["common words here"]),
+        ("", &["common words here", "common words rare"]),
+        ("", &["common words here"]),
+    ]);
+    assert_eq!(find(&index, &words("common rare")), [(2, 1), (1, 0), (2, 0), (3, 0)]);
+}
+
+#[test]
+fn identifiers_are_found_whole_and_by_parts() {
+    let (_dir, index) = index_of(&[
+        ("", &["fn read_to_string(path)", "the string that I read"]),
+        ("", &["struct HttpRequest"]),
+    ]);
+    assert_eq!(find(&index, &words("read_to_string"))[0], (1, 0));
+    assert_eq!(find(&index, &words("readToString"))[0], (1, 0));
+    assert_eq!(find(&index, &words("request")), [(2, 0)]);
+    assert_eq!(find(&index, &words("httprequest")), [(2, 0)]);
+}
+
+#[test]
+fn phrases_are_required_and_exclusions_cover_the_document() {
+    let (_dir, index) = index_of(&[
+        ("", &["shared state concurrency", "state shared"]),
+        ("", &["shared state is hard", "mutexes poison"]),
+        ("Shared state", &["nothing here"]),
+    ]);
+    let phrase =
+        |phrase: &str| KeywordQuery { phrases: vec![phrase.to_owned()], ..KeywordQuery::default() };
+    let mut found = find(&index, &phrase("shared states"));
+    found.sort_unstable();
+    assert_eq!(found, [(1, 0), (2, 0), (3, 0)]);
+    assert!(find(&index, &phrase("state is shared")).is_empty());
+    assert_eq!(find(&index, &phrase("concurrency")), [(1, 0)]);
+    let query = KeywordQuery {
+        terms: vec!["state".into()],
+        excluded: vec!["poison".into(), "state concurrency".into()],
+        ..KeywordQuery::default()
+    };
+    assert_eq!(find(&index, &query), [(3, 0)]);
+}
+
+#[test]
+fn the_last_word_may_be_a_beginning() {
+    let (_dir, index) = index_of(&[("", &["concurrent programs", "they were running"])]);
+    let typing = |query| KeywordQuery { prefix_last: true, ..words(query) };
+    assert_eq!(find(&index, &typing("conc")), [(1, 0)]);
+    assert_eq!(find(&index, &typing("programs conc")), [(1, 0)]);
+    assert_eq!(find(&index, &typing("runnin")), [(1, 1)]);
+    assert!(find(&index, &words("conc")).is_empty());
+    assert!(find(&index, &typing("c")).is_empty());
+    let marks = index.prepare(&typing("conc")).unwrap().marks("so concurrent");
+    assert_eq!(marks, [Mark { range: 3..13, term: 0 }]);
+}
+
+#[test]
+fn a_match_says_which_words_it_holds() {
+    let (_dir, index) = index_of(&[("Threads", &["send values over channels"])]);
+    let query = KeywordQuery {
+        phrases: vec!["over channels".into()],
+        ..words("how Sending thread_channel threads zebra")
+    };
+    let prepared = index.prepare(&query).unwrap();
+    let found = index.search(&prepared, &PassageFilter::all(), 5).unwrap();
+    assert_eq!(found[0].terms, ["Sending", "thread_channel", "threads", "over channels"]);
+    assert_eq!(prepared.terms().count(), prepared.weights().count());
+}
+
+#[test]
+fn marks_show_words_and_phrases_of_the_query() {
+    let (_dir, index) = index_of(&[("", &["x"])]);
+    let query = KeywordQuery { phrases: vec!["be happy".into()], ..words("don't café runs") };
+    let prepared = index.prepare(&query).unwrap();
+    let text = "Running CAFÉ: be sad, be happy_now; read to be.";
+    let marks: Vec<_> =
+        prepared.marks(text).into_iter().map(|m| (&text[m.range], m.term)).collect();
+    assert_eq!(marks, [("Running", 2), ("CAFÉ", 1), ("be happy", 3)]);
+}
+
+#[test]
+fn chinese_is_found_by_its_words() {
+    let (_dir, index) = index_of(&[("", &["我喜欢日本语言", "今天天气很好"])]);
+    assert_eq!(find(&index, &words("日本")), [(1, 0)]);
+    assert_eq!(find(&index, &words("天气")), [(1, 1)]);
+}
+
+#[test]
+fn filters_are_applied_before_the_best_are_taken() {
+    let (_dir, index) = index_of(&[("", &["word word word"]), ("", &["word and more text"])]);
+    let prepared = index.prepare(&words("word")).unwrap();
+    let only = PassageFilter::only([DocumentId::from_stored(2)]);
+    let found = index.search(&prepared, &only, 1).unwrap();
+    assert_eq!(found[0].candidate.chunk, key(2, 0));
+}
+
+#[test]
+fn an_update_is_seen_when_committed_and_by_every_reader() {
+    let dir = tempfile::tempdir().unwrap();
+    let (one, two) = (open(&dir), open(&dir));
+    assert_eq!(one.progress().unwrap(), None);
+    let update = one.update().unwrap();
+    upsert(&update, 1, "", &["old words"]);
+    assert!(matches!(two.update(), Err(KeywordIndexError::Busy { .. })));
+    drop(update);
+    let update = two.update().unwrap();
+    upsert(&update, 1, "", &["new words"]);
+    update.commit(&progress(7)).unwrap();
+    assert_eq!(one.progress().unwrap(), Some(progress(7)));
+    assert!(find(&one, &words("new")).is_empty());
+    one.reload().unwrap();
+    assert_eq!(find(&one, &words("new")), [(1, 0)]);
+    assert!(find(&one, &words("old")).is_empty());
+    let update = one.update().unwrap();
+    update.clear().unwrap();
+    update.commit(&progress(0)).unwrap();
+    assert!(one.is_empty());
+}
+
+#[test]
+fn what_cannot_be_used_is_rebuilt_and_reported() {
+    let check = |damage: &dyn Fn(&Path)| {
+        let (dir, index) = index_of(&[("", &["words"])]);
+        drop(index);
+        let path = dir.path().join("keywords");
+        damage(&path);
+        let (index, opening) = KeywordIndex::open_or_rebuild(&path).unwrap();
+        assert!(matches!(opening, KeywordOpening::Rebuilt { .. }), "{opening:?}");
+        assert_eq!((index.len(), index.progress().unwrap()), (0, None));
+        let update = index.update().unwrap();
+        upsert(&update, 1, "", &["words"]);
+        update.commit(&progress(1)).unwrap();
+        assert_eq!(find(&index, &words("words")), [(1, 0)]);
+        let (_, opening) = KeywordIndex::open_or_rebuild(&path).unwrap();
+        assert_eq!(opening, KeywordOpening::Existing);
+    };
+    let segment_files = |path: &Path| -> Vec<PathBuf> {
+        let files = fs::read_dir(path).unwrap().map(|entry| entry.unwrap().path());
+        files.filter(|file| file.extension().is_some_and(|e| e != "json" && e != "lock")).collect()
+    };
+    check(&|path| fs::write(path.join("meta.json"), "{").unwrap());
+    check(&|path| {
+        let meta = fs::read_to_string(path.join("meta.json")).unwrap();
+        fs::write(path.join("meta.json"), meta.replace("\\\"format\\\":1", "\\\"format\\\":0"))
+            .unwrap();
+    });
+    check(&|path| segment_files(path).iter().for_each(|file| fs::remove_file(file).unwrap()));
+    check(&|path| segment_files(path).iter().for_each(|file| fs::write(file, "").unwrap()));
+}
+
+#[test]
+fn damage_inside_a_file_is_found_by_the_check() {
+    let (dir, index) = index_of(&[("", &["words"])]);
+    assert!(index.check().unwrap().is_empty());
+    drop(index);
+    let path = dir.path().join("keywords");
+    let store = fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path());
+    let postings = store.into_iter().find(|file| file.extension().is_some_and(|e| e == "idx"));
+    let mut bytes = fs::read(postings.as_ref().unwrap()).unwrap();
+    bytes[0] ^= 0xFF;
+    fs::write(postings.unwrap(), bytes).unwrap();
+    let (index, _) = KeywordIndex::open_or_rebuild(&path).unwrap();
+    assert_eq!(index.check().unwrap().len(), 1);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(8))]
+
+    /// However documents come and go, the index holds those that are there.
+    #[test]
+    fn updates_in_any_order_leave_what_was_last_said(
+        rounds in proptest::collection::vec(
+            proptest::collection::vec((0_u64..6, proptest::option::of(0_usize..4)), 1..6), 1..4),
+    ) {
+        const WORDS: [&str; 4] = ["alpha", "beta", "gamma", "delta"];
+        let dir = tempfile::tempdir().unwrap();
+        let index = open(&dir);
+        let mut truth = std::collections::BTreeMap::new();
+        for (n, round) in rounds.into_iter().enumerate() {
+            let update = index.update().unwrap();
+            for (id, word) in round {
+                if let Some(word) = word {
+                    upsert(&update, id, "", &[WORDS[word]]);
+                    truth.insert(id, word);
+                } else {
+                    update.remove(DocumentId::from_stored(id));
+                    truth.remove(&id);
+                }
+            }
+            update.commit(&progress(n as u64)).unwrap();
+        }
+        for (n, word) in WORDS.iter().enumerate() {
+            let mut found = find(&index, &words(word));
+            found.sort_unstable();
+            let expected: Vec<_> =
+                truth.iter().filter(|(_, word)| **word == n).map(|(id, _)| (*id, 0)).collect();
+            prop_assert_eq!(found, expected);
+        }
+        prop_assert_eq!(index.len(), truth.len() as u64);
+    }
+}

@@ -1,0 +1,91 @@
+use serde::Deserialize;
+
+use super::xvfb_session::XvfbSession;
+use crate::process::wait_for;
+
+/// Room for the window of another application to its left.
+const LEFT: i32 = 240;
+const TOP: i32 = 40;
+
+/// A part of a window, as a screen reader is told of it.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Part {
+    pub role: String,
+    pub name: String,
+    pub text: String,
+    x: i32,
+    y: i32,
+    width: i32,
+    height: i32,
+}
+
+impl Part {
+    pub fn says(&self, words: &str) -> bool {
+        self.name.contains(words) || self.text.contains(words)
+    }
+
+    pub fn middle(&self) -> (i32, i32) {
+        (self.x + self.width / 2, self.y + self.height / 2)
+    }
+}
+
+/// A window on the screen of a session.
+#[derive(Debug)]
+pub struct Window<'a> {
+    session: &'a XvfbSession,
+    id: String,
+    application: String,
+}
+
+impl<'a> Window<'a> {
+    /// Waits for a window of that process and title, and puts it beside the drag source.
+    pub fn wait(session: &'a XvfbSession, process: u32, application: &str, title: &str) -> Self {
+        let process = process.to_string();
+        let search = ["--all", "--onlyvisible", "--pid", &process, "--name", title];
+        let id = wait_for("the window", || session.windows(&search).pop());
+        let window = Self { session, id, application: application.to_owned() };
+        session.xdotool(&["windowmove", &window.id, &LEFT.to_string(), &TOP.to_string()]);
+        session.xdotool(&["windowactivate", &window.id]);
+        wait_for("the window to move", || (window.place().0 >= LEFT).then_some(()));
+        window
+    }
+
+    pub fn middle(&self) -> (i32, i32) {
+        let (x, y, width, height) = self.place();
+        (x + width / 2, y + height / 2)
+    }
+
+    /// What the window shows now.
+    pub fn parts(&self) -> Vec<Part> {
+        let modules = [("Atspi", "2.0", "gir1.2-atspi-2.0")];
+        let mut command = self.session.python("read-window.py", &modules);
+        let output = command.arg(&self.application).output().expect("Python starts");
+        assert!(output.status.success(), "read-window.py: {}", output.status);
+        serde_json::from_slice(&output.stdout).expect("a list of parts")
+    }
+
+    /// Waits until the window shows a part for which this holds.
+    pub fn wait_for_part(&self, what: &str, is_it: impl Fn(&Part) -> bool) -> Part {
+        wait_for(what, || self.parts().into_iter().find(&is_it))
+    }
+
+    pub fn click(&self, part: &Part) {
+        let (x, y) = part.middle();
+        self.session.xdotool(&["mousemove", &x.to_string(), &y.to_string(), "click", "1"]);
+    }
+
+    /// Types into whatever has the focus, one key event after another.
+    pub fn type_text(&self, text: &str) {
+        self.session.xdotool(&["type", "--delay", "30", text]);
+    }
+
+    /// Left, top, width and height on the screen.
+    fn place(&self) -> (i32, i32, i32, i32) {
+        let said = self.session.xdotool(&["getwindowgeometry", "--shell", &self.id]);
+        let value = |name: &str| {
+            let line = said.lines().find_map(|line| line.strip_prefix(name));
+            line.and_then(|number| number.parse().ok()).unwrap_or_else(|| panic!("{name} {said}"))
+        };
+        (value("X="), value("Y="), value("WIDTH="), value("HEIGHT="))
+    }
+}
