@@ -17,11 +17,13 @@ pub struct Arguments {
     pub command: Command,
 }
 
+const DATA_DIR_HELP: &str =
+    "Where the index lies [default: LODESTONE_DATA_DIR, else the platform's data directory]";
+
 /// What every command takes.
 #[derive(Debug, Args)]
 pub struct Common {
-    /// Where the index lies [default: LODESTONE_DATA_DIR, else the platform's data directory]
-    #[arg(long, global = true, value_name = "DIR")]
+    #[arg(long, global = true, value_name = "DIR", help = DATA_DIR_HELP)]
     pub data_dir: Option<PathBuf>,
     /// Print JSON for programs instead of text for people
     #[arg(long, global = true)]
@@ -145,7 +147,8 @@ mod tests {
 
     #[test]
     fn a_search_has_a_mode_and_a_limit() {
-        let Command::Search(arguments) = parse("lode search x -n 3 --mode keyword").unwrap().command
+        let Command::Search(arguments) =
+            parse("lode search x -n 3 --mode keyword").unwrap().command
         else {
             panic!()
         };

@@ -34,8 +34,10 @@ mod tests {
     #[test]
     fn each_check_is_a_line() {
         let check = |name, ok, finding: &str| Check { name, ok, finding: finding.to_owned() };
-        let checks =
-            vec![check("store", true, "3 documents"), check("vector index", false, "1 of 2\npassages")];
+        let checks = vec![
+            check("store", true, "3 documents"),
+            check("vector index", false, "1 of 2\npassages"),
+        ];
         insta::assert_snapshot!(render(&Diagnosis { ok: false, checks }, Style::Plain), @r"
         store          ok     3 documents
         vector index   FAILED 1 of 2 passages

@@ -44,8 +44,7 @@ pub async fn run(
     write_rows(&arguments.output, &embedded.rows).map_err(Failure::environment)?;
     let Embedded { rows, dim, tokens, seconds, device } = embedded;
     let tokens_per_second = if seconds > 0.0 { tokens as f64 / seconds } else { 0.0 };
-    let report =
-        EmbedReport { rows: rows.len(), dim, tokens, seconds, tokens_per_second, device };
+    let report = EmbedReport { rows: rows.len(), dim, tokens, seconds, tokens_per_second, device };
     output.print(&report, render)?;
     Ok(Exit::Done)
 }

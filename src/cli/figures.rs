@@ -50,12 +50,13 @@ mod tests {
     fn figures_read_well() {
         assert_eq!([0, 999, 1000, 1_234_567].map(count), ["0", "999", "1,000", "1,234,567"]);
         assert_eq!([0, 1, 2].map(|n| counted(n, "file")), ["0 files", "1 file", "2 files"]);
-        assert_eq!([0, 999, 1000, 999_999].map(bytes), ["0 bytes", "999 bytes", "1.0 kB", "1.0 MB"]);
-        assert_eq!([0.1, 12.34, 185.0, 7620.0].map(seconds), [
-            "0.10 s",
-            "12.3 s",
-            "3 min 05 s",
-            "2 h 07 min"
-        ]);
+        assert_eq!(
+            [0, 999, 1000, 999_999].map(bytes),
+            ["0 bytes", "999 bytes", "1.0 kB", "1.0 MB"]
+        );
+        assert_eq!(
+            [0.1, 12.34, 185.0, 7620.0].map(seconds),
+            ["0.10 s", "12.3 s", "3 min 05 s", "2 h 07 min"]
+        );
     }
 }

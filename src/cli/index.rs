@@ -83,7 +83,8 @@ async fn end_at_second_interrupt() {
 }
 
 fn render(report: &IngestReport, style: Style) -> String {
-    let IngestReport { indexed, unchanged, removed, skipped, chunks, tokens, seconds: took } = report;
+    let IngestReport { indexed, unchanged, removed, skipped, chunks, tokens, seconds: took } =
+        report;
     let mut text = String::new();
     let _ = writeln!(
         text,
@@ -105,7 +106,8 @@ fn render(report: &IngestReport, style: Style) -> String {
         );
     }
     for skipped in skipped.iter().take(SKIPPED_SHOWN) {
-        let _ = writeln!(text, "skipped {}: {}", one_line(&skipped.source), one_line(&skipped.reason));
+        let _ =
+            writeln!(text, "skipped {}: {}", one_line(&skipped.source), one_line(&skipped.reason));
     }
     if let Some(more @ 1..) = skipped.len().checked_sub(SKIPPED_SHOWN) {
         let _ = writeln!(text, "and {} more; lode status lists them", count(more as u64));

@@ -36,9 +36,9 @@ impl Output {
         match stdout.write_all(printed.as_bytes()).and_then(|()| stdout.flush()) {
             // The reader has seen enough, as `head` has.
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-            written => written
-                .context("standard output cannot be written")
-                .map_err(Failure::environment),
+            written => {
+                written.context("standard output cannot be written").map_err(Failure::environment)
+            }
         }
     }
 }

@@ -68,7 +68,8 @@ mod tests {
 
     #[test]
     fn progress_says_files_speed_and_time_left() {
-        let mut progress = JobProgress { scanning: true, files_total: 1200, ..JobProgress::default() };
+        let mut progress =
+            JobProgress { scanning: true, files_total: 1200, ..JobProgress::default() };
         assert_eq!(describe(&progress), "0/1,200+ files");
         progress.scanning = false;
         progress.files_done = 7;

@@ -16,7 +16,9 @@ pub async fn run(
 ) -> Result<Exit, Failure> {
     let SearchArguments { query, limit, mode } = arguments;
     if query.trim().is_empty() {
-        return Err(Failure::usage(anyhow::anyhow!("the query is empty; give words or a question")));
+        return Err(Failure::usage(anyhow::anyhow!(
+            "the query is empty; give words or a question"
+        )));
     }
     let engine = common.open()?;
     // A keyword search needs no model and does not wait for one.

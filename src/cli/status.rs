@@ -39,7 +39,8 @@ fn render(status: &Status, style: Style) -> String {
         let _ = writeln!(text, "{} {}", style.bold("notice    "), one_line(notice));
     }
     for root in &status.roots {
-        let _ = writeln!(text, "{} {}", style.bold("added     "), one_line(&root.to_string_lossy()));
+        let _ =
+            writeln!(text, "{} {}", style.bold("added     "), one_line(&root.to_string_lossy()));
     }
     for skipped in &status.skipped {
         let (source, reason) = (one_line(&skipped.source), one_line(&skipped.reason));
@@ -61,7 +62,10 @@ mod tests {
             passages: 45_678,
             roots: vec!["/home/ada/notes".into()],
             sources: 1201,
-            skipped: vec![Skipped { source: "/home/ada/a.png".into(), reason: "a PNG image".into() }],
+            skipped: vec![Skipped {
+                source: "/home/ada/a.png".into(),
+                reason: "a PNG image".into(),
+            }],
             model: ModelState::Ready { model: "all-MiniLM-L6-v2".into(), device: "CPU".into() },
             device: "CPU".into(),
             bytes: 12_345_678,

@@ -62,7 +62,9 @@ impl Engine {
         let (model, device) = match self.wait_for_model().await {
             ModelState::Ready { model, device } => (model, device),
             ModelState::Failed { reason, .. } => return Check::ill(NAME, reason),
-            ModelState::Loading { model } => return Check::ill(NAME, format!("{model} is loading")),
+            ModelState::Loading { model } => {
+                return Check::ill(NAME, format!("{model} is loading"));
+            }
         };
         match self.embed(SELF_TEST.map(str::to_owned).to_vec()).await {
             Ok(embedded) => {
@@ -72,7 +74,11 @@ impl Engine {
                     "{model} on {device}: cosine {near:.2} with a sentence of the same meaning, \
                      {far:.2} with another"
                 );
-                if near > far + 0.2 { Check::well(NAME, finding) } else { Check::ill(NAME, finding) }
+                if near > far + 0.2 {
+                    Check::well(NAME, finding)
+                } else {
+                    Check::ill(NAME, finding)
+                }
             }
             Err(error) => Check::ill(NAME, error.to_string()),
         }

@@ -12,9 +12,7 @@ use url::Url;
 
 use super::{Engine, EngineError, JobProgress, SearchMode, SearchRequest};
 use crate::config::Config;
-use crate::data::{
-    ContentHash, Document, DocumentId, LocatorMap, MediaType, Source, TextLayout,
-};
+use crate::data::{ContentHash, Document, DocumentId, LocatorMap, MediaType, Source, TextLayout};
 use crate::ingest;
 use crate::search::evaluation::{Judgments, mrr_at, ndcg_at, recall_at};
 

@@ -103,10 +103,10 @@ impl Status {
             ModelState::Loading { .. } => "loading".to_owned(),
             ModelState::Failed { .. } => "none".to_owned(),
         };
-        let skipped = store.skipped()?.into_iter().map(|skipped| Skipped {
-            source: skipped.source.to_string(),
-            reason: skipped.reason,
-        });
+        let skipped = store
+            .skipped()?
+            .into_iter()
+            .map(|skipped| Skipped { source: skipped.source.to_string(), reason: skipped.reason });
         Ok(Self {
             documents: counts.documents,
             passages: counts.passages,

@@ -27,7 +27,8 @@ pub fn excerpt(passage: &Passage) -> Range<usize> {
 fn word_start(text: &str, at: usize) -> usize {
     let at = text.ceil_char_boundary(at);
     let gap = text[at..].find(char::is_whitespace);
-    let word = gap.and_then(|gap| text[at + gap..].find(|c: char| !c.is_whitespace()).map(|w| at + gap + w));
+    let word = gap
+        .and_then(|gap| text[at + gap..].find(|c: char| !c.is_whitespace()).map(|w| at + gap + w));
     // Text without spaces, as Chinese, is cut anywhere.
     word.filter(|word| word - at <= LEAD_BYTES / 2).unwrap_or(at)
 }

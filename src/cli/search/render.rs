@@ -73,8 +73,11 @@ fn summary(response: &SearchResponse) -> String {
     if coverage.known == 0 {
         return "Nothing is indexed yet; start with: lode index FOLDER".to_owned();
     }
-    let mut parts =
-        vec![format!("{} in {took_ms:.0} ms ({})", counted(hits.len() as u64, "document"), mode.name())];
+    let mut parts = vec![format!(
+        "{} in {took_ms:.0} ms ({})",
+        counted(hits.len() as u64, "document"),
+        mode.name()
+    )];
     if *weaker > 0 {
         parts.push(format!("{} weaker not shown", count(*weaker as u64)));
     }
@@ -87,9 +90,7 @@ fn summary(response: &SearchResponse) -> String {
 
 #[cfg(test)]
 mod tests {
-    use lodestone::data::{
-        ChunkKey, DocumentId, HitDocument, MediaType, Source, TextRange, Why,
-    };
+    use lodestone::data::{ChunkKey, DocumentId, HitDocument, MediaType, Source, TextRange, Why};
     use lodestone::engine::{Coverage, SearchMode};
 
     use super::*;
@@ -158,9 +159,18 @@ mod tests {
             assert!(json.get(key).is_some(), "{key}");
         }
         let hit = &json["hits"][0];
-        for pointer in ["/rank", "/score", "/document/id", "/document/source", "/document/title",
-            "/document/media_type", "/passage/text", "/passage/range/1", "/passage/locator", "/why"]
-        {
+        for pointer in [
+            "/rank",
+            "/score",
+            "/document/id",
+            "/document/source",
+            "/document/title",
+            "/document/media_type",
+            "/passage/text",
+            "/passage/range/1",
+            "/passage/locator",
+            "/why",
+        ] {
             assert!(hit.pointer(pointer).is_some(), "{pointer}");
         }
     }
