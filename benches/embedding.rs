@@ -9,7 +9,6 @@ use candle_transformers::models::bert::{BertModel, Config};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use lodestone::config::ModelFiles;
 use lodestone::data::TokenBatch;
-use lodestone::gpu::ModelLoader as _;
 use lodestone::inference::EmbeddingModel;
 
 static WEIGHTS: &[u8] = include_bytes!("../assets/models/all-MiniLM-L6-v2/model.safetensors");

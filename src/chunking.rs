@@ -40,16 +40,44 @@ pub fn split(
 ) -> Result<ChunkedDocument, ChunkingError> {
     let _span = debug_span!("chunk", bytes = document.text.len()).entered();
     let text = document.text.as_str();
-    let chunks = ranges(text, &tokens, document.layout, size)?
-        .into_iter()
-        .map(|range| Chunk {
+    let mut lines = LineCounter { text, line: 1, offset: 0 };
+    let mut chunks = Vec::new();
+    for range in ranges(text, &tokens, document.layout, size)? {
+        let line = document.has_lines.then(|| lines.at(range.start));
+        let chunk = Chunk {
             tokens: fitting(tokens.within(&range), size.tokens_max),
-            locator: document.locators.locate(text, &range, document.has_lines),
+            locator: document.locators.locate(&range, line),
             range,
-        })
-        .filter(|chunk| !chunk.tokens.is_empty())
-        .collect();
+        };
+        if !chunk.tokens.is_empty() {
+            chunks.push(chunk);
+        }
+    }
     Ok(ChunkedDocument { document, tokens, chunks })
+}
+
+/// Counts lines from one chunk to the next, so that a whole document is counted once.
+struct LineCounter<'a> {
+    text: &'a str,
+    /// One-based line of `offset`.
+    line: u32,
+    offset: usize,
+}
+
+impl LineCounter<'_> {
+    /// The one-based line of `offset`. Overlapping chunks may start a little before the last one.
+    fn at(&mut self, offset: usize) -> u32 {
+        let bytes = self.text.as_bytes();
+        let lines_in =
+            |range: Range<usize>| memchr::memchr_iter(b'\n', &bytes[range]).count() as u32;
+        if offset >= self.offset {
+            self.line += lines_in(self.offset..offset);
+        } else {
+            self.line -= lines_in(offset..self.offset);
+        }
+        self.offset = offset;
+        self.line
+    }
 }
 
 /// A range that cuts words in two at both ends may touch one token more than it was sized at.

@@ -27,7 +27,7 @@ pub use view::{DocumentView, LibraryEntry, RemoveReport, Status};
 use std::future::Future;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use tokio::runtime::Runtime;
 use tokio::sync::{broadcast, watch};
@@ -142,7 +142,7 @@ impl Engine {
     async fn search_here(&self, mut request: SearchRequest) -> Result<SearchResponse, EngineError> {
         let started = std::time::Instant::now();
         self.inner.indexes.ready().await;
-        let query = search::Query::parse(&request.query, now());
+        let query = search::Query::parse(&request.query, platform::now_seconds());
         let embedding = match (request.mode, self.loaded_model()) {
             (SearchMode::Keyword, _) => None,
             (_, Some(Ok(model))) => self.embed_query(&model, &query).await?,
@@ -292,11 +292,6 @@ impl Drop for Inner {
             runtime.shutdown_background();
         }
     }
-}
-
-/// Seconds since the Unix epoch.
-fn now() -> i64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs() as i64)
 }
 
 /// How many documents went; `None` when nothing is known under this name.

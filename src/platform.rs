@@ -3,10 +3,12 @@
 //! Callers ask in the words of the application ([`data_dir`], [`is_cloud_placeholder`]); the answer
 //! for each system stands here, and no other module has a `cfg` on the target.
 
+mod clock;
 mod directory;
 mod file;
 mod path;
 
+pub use clock::now_seconds;
 pub use directory::{DATA_DIR_VARIABLE, DirectoryError, data_dir, restrict_to_owner};
 pub use file::{directory_bytes, free_bytes, is_cloud_placeholder, modified_seconds};
 pub use path::resolve;

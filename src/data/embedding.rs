@@ -18,7 +18,9 @@ impl Embedding {
         if !length.is_finite() || length <= f32::EPSILON {
             return Err(EmbeddingError::NoDirection { length });
         }
-        values.iter_mut().for_each(|v| *v /= length);
+        for value in &mut values {
+            *value /= length;
+        }
         Ok(Self(values.into()))
     }
 

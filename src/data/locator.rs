@@ -72,32 +72,26 @@ impl LocatorMap {
         self.marks.iter()
     }
 
-    /// The locator of `range` in `text`: the mark that covers its start, or the first inside it when
-    /// the range begins before every mark, or the line.
+    /// The locator of `range`: the mark that covers its start, or the first inside it when the range
+    /// begins before every mark, or else its line.
     ///
-    /// `has_lines` says whether lines of `text` are lines of the source; without them a place that
-    /// no mark covers has no locator.
+    /// `line` is the one-based line of the source at which the range starts, where the source has
+    /// lines; a place without line and mark has no locator.
     #[must_use]
-    pub fn locate(&self, text: &str, range: &Range<usize>, has_lines: bool) -> Option<Locator> {
+    pub fn locate(&self, range: &Range<usize>, line: Option<u32>) -> Option<Locator> {
         let next = self.marks.partition_point(|(offset, _)| *offset <= range.start);
         let mark = next
             .checked_sub(1)
             .or_else(|| (next < self.marks.len() && self.marks[next].0 < range.end).then_some(next))
             .map(|at| self.marks[at].1.clone());
-        let line = || has_lines.then(|| line_of(text, range.start));
         match mark {
             Some(Locator::Heading { path, anchor, .. }) => {
-                Some(Locator::Heading { path, anchor, line: line() })
+                Some(Locator::Heading { path, anchor, line })
             }
             Some(other) => Some(other),
-            None => line().map(|line| Locator::Line { line }),
+            None => line.map(|line| Locator::Line { line }),
         }
     }
-}
-
-fn line_of(text: &str, offset: usize) -> u32 {
-    let newlines = text.as_bytes()[..offset].iter().filter(|b| **b == b'\n').count();
-    u32::try_from(newlines + 1).unwrap_or(u32::MAX)
 }
 
 #[cfg(test)]
@@ -110,16 +104,15 @@ mod tests {
 
     #[test]
     fn a_place_belongs_to_the_mark_before_it() {
-        let text = "intro\n# A\nbody\n# B\nmore";
         let mut map = LocatorMap::default();
         map.push(6, heading("A"));
         map.push(15, heading("B"));
-        let at = |range| map.locate(text, &range, true).unwrap().to_string();
-        assert_eq!(at(0..5), "line 1");
-        assert_eq!(at(0..9), "§ A");
-        assert_eq!(at(10..14), "§ A");
-        assert_eq!(at(19..23), "§ B");
-        assert_eq!(map.locate(text, &(19..23), true).unwrap().line(), Some(5));
-        assert_eq!(map.locate(text, &(0..5), false), None);
+        let at = |range, line| map.locate(&range, Some(line)).unwrap().to_string();
+        assert_eq!(at(0..5, 1), "line 1");
+        assert_eq!(at(0..9, 1), "§ A");
+        assert_eq!(at(10..14, 3), "§ A");
+        assert_eq!(at(19..23, 5), "§ B");
+        assert_eq!(map.locate(&(19..23), Some(5)).unwrap().line(), Some(5));
+        assert_eq!(map.locate(&(0..5), None), None);
     }
 }

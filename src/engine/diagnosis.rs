@@ -24,7 +24,7 @@ impl Check {
         Self { name, ok: true, finding: finding.into() }
     }
 
-    fn ill(name: &'static str, finding: impl Into<String>) -> Self {
+    pub(super) fn ill(name: &'static str, finding: impl Into<String>) -> Self {
         Self { name, ok: false, finding: finding.into() }
     }
 }

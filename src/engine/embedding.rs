@@ -6,7 +6,7 @@ use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
 use super::model::LoadedModel;
 use super::{Engine, EngineError};
 use crate::data::{Embedding, TokenBatch};
-use crate::gpu::{BatchEmbedRequest, GpuScheduler as _, Priority};
+use crate::gpu::{BatchEmbedRequest, Priority};
 
 /// The vectors of some texts, and what making them cost.
 #[derive(Clone, Debug)]

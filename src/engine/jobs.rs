@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::{oneshot, watch};
 
-use super::{Engine, EngineError, EngineEvent, JobId, JobOutcome};
+use super::{Engine, EngineError, EngineEvent, IngestReport, JobId, JobOutcome};
 use crate::gpu::Priority;
 use crate::ingest::{self, FileRun, Outcome};
 use crate::platform;
@@ -101,7 +101,7 @@ async fn run(
     let turn = Arc::clone(&engine.inner.jobs.turn);
     let _turn = tokio::select! {
         turn = turn.lock_owned() => turn,
-        _ = cancel.wait_for(|cancel| *cancel) => return Ok(Outcome::Cancelled(Default::default())),
+        _ = cancel.wait_for(|cancel| *cancel) => return Ok(Outcome::Cancelled(IngestReport::default())),
     };
     let model = engine.model().await?;
     let pipeline = engine.pipeline(&model);

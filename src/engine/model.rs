@@ -7,7 +7,7 @@ use super::{Engine, EngineError, EngineEvent, ModelState};
 use crate::chunking::ChunkSize;
 use crate::config::ModelFiles;
 use crate::data::Embedding;
-use crate::gpu::{EmbedRequest, GpuScheduler as _, ModelId, Priority};
+use crate::gpu::{EmbedRequest, ModelId, Priority};
 use crate::inference::EmbeddingModel;
 use crate::ingest::Pipeline;
 use crate::search::Query;

@@ -147,8 +147,7 @@ fn encoder_config(
         return Err(ModelFilesError::Kind { name: name.to_owned(), got: file.model_type });
     }
     let pooling = match pooling.map(parse::<PoolingFile>).transpose()? {
-        None => Pooling::Mean,
-        Some(PoolingFile { pooling_mode_mean_tokens: true, .. }) => Pooling::Mean,
+        None | Some(PoolingFile { pooling_mode_mean_tokens: true, .. }) => Pooling::Mean,
         Some(PoolingFile { pooling_mode_cls_token: true, .. }) => Pooling::Cls,
         Some(_) => return Err(ModelFilesError::Pooling { name: name.to_owned() }),
     };

@@ -1,6 +1,5 @@
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::IngestError;
 use crate::chunking::{self, ChunkSize};
@@ -101,7 +100,7 @@ impl Pipeline {
     /// When the disk is full or the store fails; then none of them is stored.
     pub fn commit(&self, documents: &[EmbeddedDocument]) -> Result<ChangeNumber, IngestError> {
         self.check_disk()?;
-        Ok(self.store.commit_documents(documents, now())?)
+        Ok(self.store.commit_documents(documents, platform::now_seconds())?)
     }
 
     fn check_disk(&self) -> Result<(), IngestError> {
@@ -113,9 +112,4 @@ impl Pipeline {
             _ => Ok(()),
         }
     }
-}
-
-/// Seconds since the Unix epoch.
-fn now() -> i64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs() as i64)
 }

@@ -34,12 +34,12 @@ pub(super) struct SkippedFile {
 /// CPU: for a blocking pool.
 pub(super) fn read_file(
     pipeline: &Pipeline,
-    file: FoundFile,
+    file: &FoundFile,
     limits: &Limits,
 ) -> Result<ReadFile, IngestError> {
     let _span = debug_span!("read_file", bytes = file.bytes).entered();
     let source = Source::File(file.path.clone());
-    let bytes = match read_bytes(&file, limits.file_bytes_max) {
+    let bytes = match read_bytes(file, limits.file_bytes_max) {
         Ok(bytes) => bytes,
         Err(error) => {
             let skipped = SkippedSource { source, reason: scan::reason(&error), stamp: None };

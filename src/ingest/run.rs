@@ -130,7 +130,7 @@ async fn read_one(
     let (path, bytes) = (file.path.clone(), file.bytes);
     tally.lock().in_hand(&path);
     let limits = pipeline.limits().clone();
-    match spawn_blocking(move || read_file(&pipeline, file, &limits)).await {
+    match spawn_blocking(move || read_file(&pipeline, &file, &limits)).await {
         Ok(read) => Ok(match read? {
             ReadFile::Unchanged { bytes } => Item::Unchanged { bytes },
             ReadFile::Skipped(skipped) => Item::Skipped(skipped),
@@ -239,7 +239,10 @@ fn commit(pipeline: &Pipeline, group: Vec<Item>, tally: &SharedTally) -> Result<
     }
     if !documents.is_empty() {
         pipeline.commit(&documents)?;
-        documents.iter().for_each(|document| tally.lock().indexed(document));
+        let mut tally = tally.lock();
+        for document in &documents {
+            tally.indexed(document);
+        }
     }
     if !outdated.is_empty() {
         let removed = pipeline.store().remove(&outdated)?;

@@ -1,7 +1,7 @@
 //! How good a ranking is, as the field measures it; every function looks at one query.
 //!
 //! `ranking` holds document names, best first, without repeats. A grade of zero or less is not
-//! relevant. The definitions are those of trec_eval, which BEIR uses.
+//! relevant. The definitions are those of `trec_eval`, which BEIR uses.
 
 use std::collections::HashMap;
 

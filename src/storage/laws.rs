@@ -51,7 +51,7 @@ fn document(source: &Source, text: &str) -> EmbeddedDocument {
         let length = line.len() as f32;
         embeddings.push(Embedding::normalized(vec![length, 1.0, 1.0 / length]).unwrap());
         chunks.push(Chunk {
-            locator: locators.locate(text, &range, true),
+            locator: locators.locate(&range, Some(1)),
             tokens: range.clone(),
             range,
         });

@@ -24,16 +24,13 @@ pub(super) fn take(text: &str, negated: bool, now: i64) -> Option<(Vec<Condition
         "after" => |value, now| seconds(value, now).map(Requirement::Since),
         _ => return None,
     };
-    let (values, rest) = match after.strip_prefix('"') {
-        Some(quoted) => {
-            let (value, rest) = quoted.split_once('"').unwrap_or((quoted, ""));
-            (vec![value], rest)
-        }
-        None => {
-            let (values, rest) =
-                after.split_at(after.find(char::is_whitespace).unwrap_or(after.len()));
-            (values.split(',').collect(), rest)
-        }
+    let (values, rest) = if let Some(quoted) = after.strip_prefix('"') {
+        let (value, rest) = quoted.split_once('"').unwrap_or((quoted, ""));
+        (vec![value], rest)
+    } else {
+        let end = after.find(char::is_whitespace).unwrap_or(after.len());
+        let (values, rest) = after.split_at(end);
+        (values.split(',').collect(), rest)
     };
     let conditions = values
         .into_iter()
