@@ -15,6 +15,7 @@ mod view;
 
 pub use crate::ingest::{IngestReport, JobProgress, Skipped};
 pub use crate::search::{Coverage, SearchMode, SearchRequest, SearchResponse};
+pub use crate::telemetry;
 pub use diagnosis::{Check, Diagnosis};
 pub use embedding::Embedded;
 pub use error::EngineError;
