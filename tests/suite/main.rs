@@ -5,6 +5,8 @@
 mod corpus;
 mod crash;
 mod engine;
+#[cfg(unix)]
+mod interrupt;
 mod lode;
 mod process;
 #[cfg(all(feature = "desktop", target_os = "linux"))]
