@@ -2,6 +2,8 @@
 
 mod settings;
 
+// The faces see this module and not the platform.
+pub use crate::platform::{DATA_DIR_VARIABLE, DirectoryError, data_dir};
 pub use settings::{Settings, SettingsError, Theme};
 
 use std::path::PathBuf;

@@ -8,13 +8,14 @@ mod embedding;
 mod error;
 mod evaluation;
 mod event;
-mod indexes;
+mod follow;
 mod jobs;
 mod model;
 mod view;
 
 pub use crate::ingest::{IngestReport, JobProgress, Skipped};
 pub use crate::search::{Coverage, SearchMode, SearchRequest, SearchResponse};
+pub use crate::telemetry;
 pub use diagnosis::{Check, Diagnosis};
 pub use embedding::Embedded;
 pub use error::EngineError;
@@ -33,11 +34,11 @@ use tokio::sync::{broadcast, watch};
 
 use crate::config::Config;
 use crate::data::{DocumentId, Source};
+use crate::index::KeywordOpening;
 use crate::gpu::{GpuScheduler, SchedulerOptions, SerialScheduler};
 use crate::platform;
-use crate::search;
+use crate::search::{Indexes, Query};
 use crate::storage::Store;
-use indexes::Indexes;
 use jobs::Jobs;
 use model::LoadedModel;
 
@@ -45,7 +46,7 @@ use model::LoadedModel;
 const EVENTS_MAX: usize = 256;
 
 /// How often the store is asked whether another process wrote; the answer costs microseconds.
-const WATCH_INTERVAL: Duration = Duration::from_secs(1);
+const FOLLOW_INTERVAL: Duration = Duration::from_secs(1);
 
 /// The open application: store, indexes, model and jobs.
 #[derive(Clone)]
@@ -56,7 +57,9 @@ pub struct Engine {
 struct Inner {
     config: Config,
     store: Arc<Store>,
-    indexes: Arc<Indexes>,
+    indexes: Indexes,
+    /// Whether the indexes have been read for the first time.
+    indexes_ready: watch::Sender<bool>,
     scheduler: Arc<dyn GpuScheduler>,
     model: watch::Receiver<Option<Result<LoadedModel, String>>>,
     model_name: String,
@@ -84,7 +87,7 @@ impl Engine {
         std::fs::create_dir_all(&data_dir).map_err(directory)?;
         platform::restrict_to_owner(&data_dir).map_err(directory)?;
         let store = Arc::new(Store::open(&data_dir)?);
-        let indexes = Arc::new(Indexes::open(&data_dir)?);
+        let indexes = Indexes::open(&data_dir)?;
         let scheduler: Arc<dyn GpuScheduler> =
             Arc::new(SerialScheduler::start(&SchedulerOptions::default())?);
         let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -100,6 +103,7 @@ impl Engine {
             config,
             store,
             indexes,
+            indexes_ready: watch::Sender::new(false),
             scheduler,
             model,
             events,
@@ -108,7 +112,7 @@ impl Engine {
         });
         let engine = Self { inner };
         engine.spawn(engine.clone().load_model(model_sender));
-        engine.spawn(indexes::watch(Arc::downgrade(&engine.inner), WATCH_INTERVAL));
+        engine.spawn(follow::follow(Arc::downgrade(&engine.inner), FOLLOW_INTERVAL));
         Ok(engine)
     }
 
@@ -140,8 +144,8 @@ impl Engine {
 
     async fn search_here(&self, mut request: SearchRequest) -> Result<SearchResponse, EngineError> {
         let started = std::time::Instant::now();
-        self.inner.indexes.ready().await;
-        let query = search::Query::parse(&request.query, platform::now_seconds());
+        self.indexes_ready().await;
+        let query = Query::parse(&request.query, platform::now_seconds());
         let embedding = match (request.mode, self.loaded_model()) {
             (SearchMode::Keyword, _) => None,
             (_, Some(Ok(model))) => self.embed_query(&model, &query).await?,
@@ -195,7 +199,7 @@ impl Engine {
         let inner = Arc::clone(&self.inner);
         let model = self.model_state();
         self.run_blocking(move || {
-            Status::read(&inner.store, &inner.config.data_dir, model, inner.indexes.notices())
+            Status::read(&inner.store, &inner.config.data_dir, model, notices(&inner.indexes))
         })
         .await
     }
@@ -216,10 +220,10 @@ impl Engine {
                     }
                     report.removed += removed.unwrap_or(0);
                 }
-                inner.indexes.catch_up(&inner.store)?;
                 Ok(report)
             })
             .await?;
+        self.catch_up().await?;
         self.announce_change();
         Ok(report)
     }
@@ -264,12 +268,6 @@ impl Engine {
         }
     }
 
-    /// Brings the indexes up to date with the store; returns whether anything had changed.
-    async fn catch_up(&self) -> Result<bool, EngineError> {
-        let inner = Arc::clone(&self.inner);
-        self.run_blocking(move || inner.indexes.catch_up(&inner.store)).await
-    }
-
     fn emit(&self, event: EngineEvent) {
         // Nobody may be listening, as in the command line.
         let _ = self.inner.events.send(event);
@@ -289,6 +287,15 @@ impl Drop for Inner {
         if let Some(runtime) = self.runtime.take() {
             // The last handle may be dropped on the runtime itself, where waiting is not allowed.
             runtime.shutdown_background();
+        }
+    }
+}
+
+fn notices(indexes: &Indexes) -> Vec<String> {
+    match indexes.opening() {
+        KeywordOpening::Existing | KeywordOpening::Created => Vec::new(),
+        KeywordOpening::Rebuilt { reason } => {
+            vec![format!("the keyword index was rebuilt: {reason}")]
         }
     }
 }

@@ -4,6 +4,7 @@
 //! deleted and rebuilt with no loss. They deal in ids, words and vectors and know nothing of where
 //! those come from. Filters are applied while a list is made, never to a finished one.
 
+mod error;
 mod exact;
 mod filter;
 mod fusion;
@@ -11,6 +12,7 @@ mod keyword;
 mod top;
 mod vector;
 
+pub use error::IndexError;
 pub use exact::{ExactIndex, Simd};
 pub use filter::PassageFilter;
 pub use fusion::{RRF_K, reciprocal_rank_fusion};

@@ -1,32 +1,23 @@
 //! The read path: parse the query, ask both indexes, fuse, group by document, mark the words.
+//!
+//! Nothing here waits for anything but the disk: the caller runs it where blocking is allowed, and
+//! brings the vector of the query along.
 
+mod answer;
+mod error;
 pub mod evaluation;
+mod indexes;
 mod query;
+mod ranking;
 mod request;
+mod searcher;
+mod sentence;
 
+#[cfg(test)]
+mod laws;
+
+pub use error::SearchError;
+pub use indexes::{CaughtUp, Indexes};
 pub use query::Query;
 pub use request::{Coverage, SearchMode, SearchRequest, SearchResponse};
-// STUB
-#[derive(Debug, thiserror::Error)]
-pub enum SearchError {
-    #[error("x")]
-    X,
-}
-pub struct Searcher<'a>(std::marker::PhantomData<&'a ()>);
-impl<'a> Searcher<'a> {
-    pub fn new(
-        _: &'a crate::storage::Store,
-        _: &'a crate::index::KeywordIndex,
-        _: Option<std::sync::Arc<crate::index::ExactIndex>>,
-    ) -> Self {
-        Self(std::marker::PhantomData)
-    }
-    pub fn search(
-        &self,
-        _: &SearchRequest,
-        _: &Query,
-        _: Option<&crate::data::Embedding>,
-    ) -> Result<SearchResponse, SearchError> {
-        Err(SearchError::X)
-    }
-}
+pub use searcher::Searcher;

@@ -1,1 +1,54 @@
-fn main() {}
+//! `lode`: the command line. It parses, asks the engine and prints; everything else is the library's.
+
+mod arguments;
+mod doctor;
+mod embed;
+mod eval;
+mod failure;
+mod figures;
+mod index;
+mod output;
+mod progress;
+mod remove;
+mod search;
+mod status;
+
+use std::process::ExitCode;
+
+use anyhow::Context as _;
+use clap::Parser as _;
+use lodestone::engine::telemetry;
+
+use arguments::{Arguments, Command};
+use failure::{Exit, Failure};
+use output::Output;
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    match run(arguments) {
+        Ok(exit) => exit.into(),
+        Err(failure) => failure.report(),
+    }
+}
+
+fn run(arguments: Arguments) -> Result<Exit, Failure> {
+    let _telemetry = telemetry::init().map_err(Failure::usage)?;
+    let Arguments { common, command } = arguments;
+    let output = Output::new(common.json);
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .context("the asynchronous runtime cannot be started")
+        .map_err(Failure::environment)?;
+    runtime.block_on(async {
+        match command {
+            Command::Index(arguments) => index::run(&common, &output, arguments).await,
+            Command::Search(arguments) => search::run(&common, &output, arguments).await,
+            Command::Status => status::run(&common, &output).await,
+            Command::Remove(arguments) => remove::run(&common, &output, arguments).await,
+            Command::Embed(arguments) => embed::run(&common, &output, arguments).await,
+            Command::Eval(arguments) => eval::run(&common, &output, arguments).await,
+            Command::Doctor => doctor::run(&common, &output).await,
+        }
+    })
+}

@@ -3,6 +3,8 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use super::{Engine, EngineError, ModelState};
+use crate::search::{Indexes, SearchError};
+use crate::storage::Store;
 
 /// The outcome of `lode doctor`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -24,7 +26,7 @@ impl Check {
         Self { name, ok: true, finding: finding.into() }
     }
 
-    pub(super) fn ill(name: &'static str, finding: impl Into<String>) -> Self {
+    fn ill(name: &'static str, finding: impl Into<String>) -> Self {
         Self { name, ok: false, finding: finding.into() }
     }
 }
@@ -49,7 +51,7 @@ impl Engine {
             .run_blocking(move || {
                 let store = check_store(&inner.store)?;
                 let mut checks = vec![store];
-                checks.extend(inner.indexes.check(&inner.store)?);
+                checks.extend(check_indexes(&inner.store, &inner.indexes)?);
                 Ok(checks)
             })
             .await?;
@@ -85,7 +87,7 @@ impl Engine {
     }
 }
 
-fn check_store(store: &crate::storage::Store) -> Result<Check, EngineError> {
+fn check_store(store: &Store) -> Result<Check, EngineError> {
     const NAME: &str = "store";
     let problems = store.check()?;
     let counts = store.counts()?;
@@ -103,7 +105,24 @@ fn check_store(store: &crate::storage::Store) -> Result<Check, EngineError> {
     })
 }
 
-pub(super) fn index_check(name: &'static str, passages: u64, expected: u64) -> Check {
+fn check_indexes(store: &Store, indexes: &Indexes) -> Result<Vec<Check>, EngineError> {
+    let passages = store.counts()?.passages;
+    let keywords = indexes.keywords();
+    let mut checks = vec![
+        index_check("vector index", indexes.vectors().len() as u64, passages),
+        index_check("keyword index", keywords.len(), passages),
+    ];
+    let damaged = keywords.check().map_err(SearchError::from)?;
+    if !damaged.is_empty() {
+        let names: Vec<_> = damaged.iter().map(|path| path.display().to_string()).collect();
+        let finding =
+            format!("damaged files: {}; delete the folder to rebuild it", names.join(", "));
+        checks.push(Check::ill("keyword index files", finding));
+    }
+    Ok(checks)
+}
+
+fn index_check(name: &'static str, passages: u64, expected: u64) -> Check {
     let finding = format!("{passages} of {expected} passages");
     if passages == expected { Check::well(name, finding) } else { Check::ill(name, finding) }
 }

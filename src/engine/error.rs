@@ -2,7 +2,6 @@ use std::io;
 use std::path::PathBuf;
 
 use crate::gpu::GpuError;
-use crate::index::{KeywordIndexError, VectorIndexError};
 use crate::inference::ModelFilesError;
 use crate::ingest::IngestError;
 use crate::search::SearchError;
@@ -17,10 +16,6 @@ pub enum EngineError {
     Runtime(#[source] io::Error),
     #[error(transparent)]
     Storage(#[from] StorageError),
-    #[error(transparent)]
-    Keywords(#[from] KeywordIndexError),
-    #[error(transparent)]
-    Vectors(#[from] VectorIndexError),
     #[error(transparent)]
     Search(#[from] SearchError),
     #[error(transparent)]

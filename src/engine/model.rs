@@ -133,7 +133,7 @@ impl Engine {
     /// Searches by words are possible from here on, however long the model takes.
     async fn read_indexes(&self) -> Result<bool, EngineError> {
         let read = self.catch_up().await;
-        self.inner.indexes.set_ready();
+        self.inner.indexes_ready.send_replace(true);
         read
     }
 

@@ -64,6 +64,12 @@ pub struct VectorUpdate {
 }
 
 impl VectorUpdate {
+    /// An update that changes nothing yet.
+    #[must_use]
+    pub fn reaching(reached: ChangeNumber) -> Self {
+        Self { reached, ..Self::default() }
+    }
+
     /// A document with the unit-length vectors of its passages, row after row; they replace those
     /// that it had.
     pub fn upsert(&mut self, document: DocumentId, rows: &[f16]) {

@@ -35,12 +35,20 @@ pub struct SearchRequest {
     pub limit: usize,
     /// Whether the last word may still be typed and so matches as a prefix.
     pub typing: bool,
+    /// Whether documents that are too far from the query are shown all the same, in their places.
+    pub include_weaker: bool,
 }
 
 impl SearchRequest {
     #[must_use]
     pub fn new(query: impl Into<String>) -> Self {
-        Self { query: query.into(), mode: SearchMode::default(), limit: 10, typing: false }
+        Self {
+            query: query.into(),
+            mode: SearchMode::default(),
+            limit: 10,
+            typing: false,
+            include_weaker: false,
+        }
     }
 }
 

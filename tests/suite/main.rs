@@ -4,6 +4,7 @@
 
 mod corpus;
 mod crash;
+mod engine;
 mod lode;
 mod process;
 #[cfg(all(feature = "desktop", target_os = "linux"))]

@@ -7,7 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 /// Longer than anything takes on two busy cores; a test that waits this long has failed.
-pub const PATIENCE: Duration = Duration::from_secs(60);
+pub const PATIENCE: Duration = Duration::from_mins(1);
 
 /// Looks again and again until there is something to see, and panics when [`PATIENCE`] is over.
 pub fn wait_for<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {

@@ -148,7 +148,7 @@ impl Stretch<'_> {
             if !self.segment.live[place] || !filter.allows_document(span.document) {
                 continue;
             }
-            for (ordinal, row) in data.rows_of(span).chunks_exact(data.dim).enumerate() {
+            for (ordinal, row) in data.rows_of(span).chunks_exact(data.dim.max(1)).enumerate() {
                 let score = dot(query, row);
                 if !top.wants(score) {
                     continue;

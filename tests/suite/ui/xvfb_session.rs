@@ -91,7 +91,8 @@ impl XvfbSession {
         command
     }
 
-    /// Runs one of our Python scripts; `modules` are what it imports from GObject introspection.
+    /// Runs one of our Python scripts; `modules` are the bindings that it imports: name, version and
+    /// Debian package.
     pub fn python(&self, script: &str, modules: &[(&str, &str, &str)]) -> Command {
         // Debian's modules belong to Debian's interpreter, not to another one earlier in PATH.
         let system = Path::new("/usr/bin/python3");

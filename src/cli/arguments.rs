@@ -1,0 +1,166 @@
+use std::path::PathBuf;
+
+use clap::builder::{PossibleValuesParser, TypedValueParser as _};
+use clap::{Args, Parser, Subcommand};
+use lodestone::config::{self, Config};
+use lodestone::engine::{Engine, SearchMode};
+
+use crate::failure::Failure;
+
+/// Search your own files by meaning and by words, wholly on your machine.
+#[derive(Debug, Parser)]
+#[command(name = "lode", version, arg_required_else_help = true)]
+pub struct Arguments {
+    #[command(flatten)]
+    pub common: Common,
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+const DATA_DIR_HELP: &str =
+    "Where the index lies [default: LODESTONE_DATA_DIR, else the platform's data directory]";
+
+/// What every command takes.
+#[derive(Debug, Args)]
+pub struct Common {
+    #[arg(long, global = true, value_name = "DIR", help = DATA_DIR_HELP)]
+    pub data_dir: Option<PathBuf>,
+    /// Print JSON for programs instead of text for people
+    #[arg(long, global = true)]
+    pub json: bool,
+}
+
+impl Common {
+    /// The settings that the engine is opened with.
+    pub fn config(&self) -> Result<Config, Failure> {
+        let data_dir = match &self.data_dir {
+            Some(dir) => std::path::absolute(dir).map_err(Failure::usage)?,
+            None => config::data_dir().map_err(Failure::environment)?,
+        };
+        Ok(Config::new(data_dir))
+    }
+
+    pub fn open(&self) -> Result<Engine, Failure> {
+        Ok(Engine::open(self.config()?)?)
+    }
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Make files and folders searchable; what has not changed is skipped
+    Index(IndexArguments),
+    /// Find passages by meaning and by words
+    Search(SearchArguments),
+    /// Show what is indexed, with which model, and its size on disk
+    Status,
+    /// Forget files and folders, entirely
+    Remove(RemoveArguments),
+    /// Turn the texts of a JSONL file into vectors
+    Embed(EmbedArguments),
+    /// Measure retrieval on a judged collection in BEIR layout, in a temporary index
+    Eval(EvalArguments),
+    /// Check the store, the indexes, the model and the device
+    Doctor,
+}
+
+#[derive(Debug, Args)]
+pub struct IndexArguments {
+    #[arg(required = true, value_name = "PATH")]
+    pub paths: Vec<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub struct SearchArguments {
+    /// Words or a question; also type: ext: in: site: before: after:, "exact phrase" and -not
+    pub query: String,
+    /// Documents to show at most
+    #[arg(short = 'n', long = "limit", value_name = "N", default_value_t = 10,
+          value_parser = clap::value_parser!(u16).range(1..))]
+    pub limit: u16,
+    /// Which lists the answer is made from
+    #[arg(long, default_value = SearchMode::default().name(), value_parser = modes())]
+    pub mode: SearchMode,
+}
+
+#[derive(Debug, Args)]
+pub struct RemoveArguments {
+    /// Files, folders or addresses of pages
+    #[arg(required = true, value_name = "SOURCE")]
+    pub sources: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+pub struct EmbedArguments {
+    /// JSONL file, each line an object with "text"
+    #[arg(long, value_name = "FILE.jsonl")]
+    pub input: PathBuf,
+    /// Gets one row of little-endian f32 for each line, of unit length
+    #[arg(long, value_name = "FILE.f32")]
+    pub output: PathBuf,
+    /// Threads of the computation [default: one for each core]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    pub threads: Option<u16>,
+}
+
+#[derive(Debug, Args)]
+pub struct EvalArguments {
+    /// Folder with corpus.jsonl, queries.jsonl and qrels/test.tsv
+    #[arg(value_name = "BEIR_DIR")]
+    pub folder: PathBuf,
+    /// Measure this mode; may be given again [default: all]
+    #[arg(long = "mode", value_parser = modes())]
+    pub modes: Vec<SearchMode>,
+    /// Cutoff of nDCG and MRR
+    #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u16).range(1..=100))]
+    pub k: u16,
+}
+
+fn modes() -> impl clap::builder::TypedValueParser<Value = SearchMode> {
+    PossibleValuesParser::new(SearchMode::ALL.map(SearchMode::name)).map(|name| {
+        SearchMode::ALL.into_iter().find(|mode| mode.name() == name).unwrap_or_default()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::*;
+
+    fn parse(line: &str) -> Result<Arguments, clap::Error> {
+        Arguments::try_parse_from(line.split(' '))
+    }
+
+    #[test]
+    fn the_definition_holds_together() {
+        Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn common_options_stand_anywhere() {
+        for line in ["lode --json status --data-dir /d", "lode status --data-dir /d --json"] {
+            let arguments = parse(line).unwrap();
+            assert!(arguments.common.json, "{line}");
+            assert_eq!(arguments.common.config().unwrap().data_dir, PathBuf::from("/d"));
+        }
+    }
+
+    #[test]
+    fn a_search_has_a_mode_and_a_limit() {
+        let Command::Search(arguments) =
+            parse("lode search x -n 3 --mode keyword").unwrap().command
+        else {
+            panic!()
+        };
+        assert_eq!((arguments.mode, arguments.limit), (SearchMode::Keyword, 3));
+    }
+
+    #[test]
+    fn wrong_use_is_exit_code_2() {
+        for line in
+            ["lode", "lode index", "lode search", "lode search x -n 0", "lode search x --mode best"]
+        {
+            assert_eq!(parse(line).unwrap_err().exit_code(), 2, "{line}");
+        }
+    }
+}

@@ -1,0 +1,36 @@
+//! `lode search`: ranked passages.
+
+mod excerpt;
+mod render;
+
+use lodestone::engine::{ModelState, SearchMode, SearchRequest};
+
+use crate::arguments::{Common, SearchArguments};
+use crate::failure::{Exit, Failure};
+use crate::output::{Output, one_line};
+
+pub async fn run(
+    common: &Common,
+    output: &Output,
+    arguments: SearchArguments,
+) -> Result<Exit, Failure> {
+    let SearchArguments { query, limit, mode } = arguments;
+    if query.trim().is_empty() {
+        return Err(Failure::usage(anyhow::anyhow!(
+            "the query is empty; give words or a question"
+        )));
+    }
+    let engine = common.open()?;
+    // A keyword search needs no model and does not wait for one.
+    if mode != SearchMode::Keyword
+        && let ModelState::Failed { model, reason } = engine.wait_for_model().await
+        && mode == SearchMode::Hybrid
+    {
+        eprintln!("lode: model {model} is not available ({}); by words alone", one_line(&reason));
+    }
+    let mut request = SearchRequest::new(query);
+    (request.mode, request.limit) = (mode, usize::from(limit));
+    let response = engine.search(request).await?;
+    output.print(&response, render::render)?;
+    Ok(Exit::Done)
+}

@@ -1,0 +1,91 @@
+//! `lode status`: what is indexed, with what, and what it costs.
+
+use std::fmt::Write as _;
+
+use lodestone::engine::{ModelState, Status};
+
+use crate::arguments::Common;
+use crate::failure::{Exit, Failure};
+use crate::figures::{bytes, count};
+use crate::output::{Output, Style, one_line};
+
+pub async fn run(common: &Common, output: &Output) -> Result<Exit, Failure> {
+    let engine = common.open()?;
+    // The device is known once the model is on it.
+    engine.wait_for_model().await;
+    output.print(&engine.status().await?, render)?;
+    Ok(Exit::Done)
+}
+
+fn render(status: &Status, style: Style) -> String {
+    let Status { documents, passages, sources, model, device, bytes: size, data_dir, .. } = status;
+    let model = match model {
+        ModelState::Loading { model } => format!("{model} (loading)"),
+        ModelState::Ready { model, .. } => model.clone(),
+        ModelState::Failed { model, reason } => format!("{model} (not available: {reason})"),
+    };
+    let mut text = String::new();
+    for (name, value) in [
+        ("documents", count(*documents)),
+        ("passages", count(*passages)),
+        ("sources", format!("{}, {} of them skipped", count(*sources), status.skipped.len())),
+        ("model", model),
+        ("device", device.clone()),
+        ("on disk", format!("{} in {}", bytes(*size), data_dir.display())),
+    ] {
+        let _ = writeln!(text, "{} {}", style.bold(&format!("{name:<10}")), one_line(&value));
+    }
+    for notice in &status.notices {
+        let _ = writeln!(text, "{} {}", style.bold("notice    "), one_line(notice));
+    }
+    for root in &status.roots {
+        let _ =
+            writeln!(text, "{} {}", style.bold("added     "), one_line(&root.to_string_lossy()));
+    }
+    for skipped in &status.skipped {
+        let (source, reason) = (one_line(&skipped.source), one_line(&skipped.reason));
+        let _ = writeln!(text, "{} {source}: {reason}", style.bold("skipped   "));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use lodestone::engine::Skipped;
+
+    use super::*;
+
+    #[test]
+    fn status_for_people_and_for_programs() {
+        let status = Status {
+            documents: 1200,
+            passages: 45_678,
+            roots: vec!["/home/ada/notes".into()],
+            sources: 1201,
+            skipped: vec![Skipped {
+                source: "/home/ada/a.png".into(),
+                reason: "a PNG image".into(),
+            }],
+            model: ModelState::Ready { model: "all-MiniLM-L6-v2".into(), device: "CPU".into() },
+            device: "CPU".into(),
+            bytes: 12_345_678,
+            data_dir: "/home/ada/.local/share/lodestone".into(),
+            notices: vec!["keyword index is being rebuilt".into()],
+        };
+        insta::assert_snapshot!(render(&status, Style::Plain), @r"
+        documents  1,200
+        passages   45,678
+        sources    1,201, 1 of them skipped
+        model      all-MiniLM-L6-v2
+        device     CPU
+        on disk    12.3 MB in /home/ada/.local/share/lodestone
+        notice     keyword index is being rebuilt
+        added      /home/ada/notes
+        skipped    /home/ada/a.png: a PNG image
+        ");
+        let json = serde_json::to_value(&status).unwrap();
+        for key in ["documents", "chunks", "sources", "model", "device", "bytes"] {
+            assert!(json.get(key).is_some(), "{key}");
+        }
+    }
+}

@@ -1,0 +1,330 @@
+//! Search end to end on a store and indexes, with a closure in place of the model.
+
+use std::path::PathBuf;
+
+use proptest::prelude::*;
+use tempfile::TempDir;
+
+use super::*;
+use crate::data::{
+    ChangeNumber, Chunk, ContentHash, Document, DocumentId, EmbeddedDocument, Embedding, Hit,
+    Locator, LocatorMap, MediaType, Source, TextLayout,
+};
+use crate::index::KeywordOpening;
+use crate::storage::{EmbeddingModel, Store};
+
+const DIM: usize = 64;
+
+/// Words that mean the same, for the model.
+const SYNONYMS: [(&str, &str); 2] = [("kitten", "cat"), ("automobile", "car")];
+
+/// The sum of one random direction for each word: texts that share words, or synonyms, are near.
+fn embed(text: &str) -> Embedding {
+    let mut sum = vec![1e-3_f32; DIM];
+    for word in text.to_lowercase().split(|c: char| !c.is_alphanumeric()) {
+        let same = SYNONYMS.iter().find(|(name, _)| *name == word);
+        let word = same.map_or(word, |(_, meaning)| meaning);
+        let hash = ContentHash::of(word.as_bytes()).0;
+        for (at, value) in sum.iter_mut().enumerate() {
+            let sign = hash[at / 8 % 32] >> (at % 8) & 1;
+            *value += if word.is_empty() { 0.0 } else { f32::from(sign) - 0.5 };
+        }
+    }
+    Embedding::normalized(sum).unwrap()
+}
+
+struct Desk {
+    dir: TempDir,
+    store: Store,
+    indexes: Indexes,
+}
+
+impl Desk {
+    fn new() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Store::open(dir.path()).unwrap();
+        store.use_model(&EmbeddingModel { name: "words".into(), dim: DIM }).unwrap();
+        let indexes = Indexes::open(dir.path()).unwrap();
+        Self { dir, store, indexes }
+    }
+
+    /// One passage a paragraph.
+    fn put(&self, path: &str, text: &str) {
+        self.store.commit_document(&document(path, text), 1).unwrap();
+    }
+
+    fn with(documents: &[(&str, &str)]) -> Self {
+        let desk = Self::new();
+        for (path, text) in documents {
+            desk.put(path, text);
+        }
+        desk.indexes.catch_up(&desk.store).unwrap();
+        desk
+    }
+
+    fn ask(&self, request: &SearchRequest) -> SearchResponse {
+        let query = Query::parse(&request.query, 0);
+        let text = query.semantic_text();
+        let embedding = (!text.is_empty()).then(|| embed(&text));
+        self.indexes.searcher(&self.store).search(request, &query, embedding.as_ref()).unwrap()
+    }
+
+    fn search(&self, query: &str) -> SearchResponse {
+        self.ask(&SearchRequest::new(query))
+    }
+
+    fn names(&self, query: &str) -> Vec<String> {
+        names(&self.search(query).hits)
+    }
+}
+
+fn names(hits: &[Hit]) -> Vec<String> {
+    hits.iter().map(|hit| hit.document.source.name()).collect()
+}
+
+fn document(path: &str, text: &str) -> EmbeddedDocument {
+    let source = Source::File(PathBuf::from(path));
+    let mut chunks = Vec::new();
+    let mut start = 0;
+    for paragraph in text.split_inclusive("\n\n") {
+        let range = start..start + paragraph.len();
+        start = range.end;
+        let locator = Some(Locator::Line { line: chunks.len() as u32 + 1 });
+        chunks.push(Chunk { tokens: range.clone(), range, locator });
+    }
+    let document = Document {
+        id: DocumentId::of(&source),
+        media_type: MediaType::Text,
+        title: String::new(),
+        text: text.to_owned(),
+        layout: TextLayout::Plain,
+        has_lines: true,
+        locators: LocatorMap::default(),
+        content_hash: ContentHash::of(text.as_bytes()),
+        bytes: text.len() as u64,
+        modified: i64::try_from(text.len() * 86_400).ok(),
+        source,
+    };
+    let embeddings = chunks.iter().map(|chunk| embed(&text[chunk.range.clone()])).collect();
+    EmbeddedDocument { document, chunks, embeddings }
+}
+
+fn slice(hit: &Hit, range: crate::data::TextRange) -> &str {
+    &hit.passage.text[range.start..range.end]
+}
+
+#[test]
+fn meaning_and_words_find_one_passage_each_and_say_why() {
+    let desk = Desk::with(&[
+        ("/pets.txt", "A dog barks.\n\nThe cat sleeps. It is warm. No mice."),
+        ("/cars.txt", "Each car has wheels."),
+    ]);
+    let response = desk.search("kitten sleeping");
+    let hit = &response.hits[0];
+    assert_eq!((hit.rank, hit.document.source.name().as_str()), (1, "pets.txt"));
+    assert!(hit.passage.text.starts_with("The cat"), "{hit:?}");
+    assert_eq!(hit.passage.locator, Some(Locator::Line { line: 2 }));
+    let matches: Vec<_> = hit.passage.matches.iter().map(|range| slice(hit, *range)).collect();
+    assert_eq!(matches, ["sleeps"]);
+    assert_eq!(hit.passage.sentence.map(|range| slice(hit, range)), Some("The cat sleeps."));
+    assert_eq!(hit.why.keyword.as_ref().unwrap().terms, ["sleeping"]);
+    assert_eq!(hit.why.semantic.as_ref().unwrap().rank, 1);
+    assert_eq!(response.coverage, Coverage { indexed: 2, known: 2 });
+
+    let by_words =
+        desk.ask(&SearchRequest { mode: SearchMode::Keyword, ..SearchRequest::new("kitten") });
+    assert!(by_words.hits.is_empty());
+    let by_meaning =
+        desk.ask(&SearchRequest { mode: SearchMode::Semantic, ..SearchRequest::new("kitten") });
+    assert_eq!(names(&by_meaning.hits)[0], "pets.txt");
+    assert_eq!(by_meaning.hits[0].passage.sentence, None);
+}
+
+#[test]
+fn a_document_is_shown_once_with_its_other_passages() {
+    let desk =
+        Desk::with(&[("/a.txt", "red fox\n\nblue fox\n\nno match here"), ("/b.txt", "grey fox")]);
+    let response = desk.search("fox");
+    let of_a = response.hits.iter().find(|hit| hit.document.source.name() == "a.txt").unwrap();
+    let more: Vec<_> = of_a.more.iter().map(|passage| passage.text.trim()).collect();
+    assert_eq!((response.hits.len(), of_a.passage.text.trim()), (2, "red fox"));
+    assert_eq!(more[0], "blue fox");
+}
+
+#[test]
+fn qualifiers_narrow_what_both_lists_may_find() {
+    let desk = Desk::with(&[
+        ("/notes/a.md", "shared state"),
+        ("/notes/b.rs", "shared state and more"),
+        ("/other/c.md", "shared state, once more"),
+    ]);
+    assert_eq!(desk.names("shared state ext:md in:notes"), ["a.md"]);
+    assert_eq!(desk.names("shared state -ext:md"), ["b.rs"]);
+    assert_eq!(desk.names("shared -once ext:md"), ["a.md"]);
+    assert_eq!(desk.names(r#""state and more""#), ["b.rs"]);
+    assert_eq!(desk.names(r#"shared -"state and""#).len(), 2);
+    assert!(desk.names("shared ext:pdf").is_empty());
+}
+
+#[test]
+fn qualifiers_alone_list_the_newest_and_nothing_finds_nothing() {
+    let desk = Desk::with(&[("/a.md", "short"), ("/b.md", "rather longer"), ("/c.txt", "x")]);
+    assert_eq!(desk.names("ext:md"), ["b.md", "a.md"]);
+    assert_eq!(desk.names("ext:md -short"), ["b.md"]);
+    assert_eq!(desk.names("-short"), ["b.md", "c.txt"]);
+    for nothing in ["", "  ", "type:"] {
+        assert!(desk.search(nothing).hits.is_empty());
+    }
+}
+
+#[test]
+fn what_is_far_and_holds_no_word_is_weaker() {
+    let desk = Desk::with(&[("/a.txt", "cat"), ("/b.txt", "quantum flux harmonics")]);
+    let response = desk.search("kitten");
+    assert_eq!((names(&response.hits), response.weaker), (vec!["a.txt".to_owned()], 1));
+    let all = desk.ask(&SearchRequest { include_weaker: true, ..SearchRequest::new("kitten") });
+    assert_eq!((all.hits.len(), all.weaker), (2, 0));
+}
+
+#[test]
+fn without_a_vector_a_hybrid_question_is_answered_by_words() {
+    let desk = Desk::with(&[("/a.txt", "cat")]);
+    let request = SearchRequest::new("cats");
+    let query = Query::parse(&request.query, 0);
+    let searcher = desk.indexes.searcher(&desk.store);
+    let response = searcher.search(&request, &query, None).unwrap();
+    assert_eq!((response.mode, response.hits.len()), (SearchMode::Keyword, 1));
+    let other_model = Embedding::normalized(vec![1.0]).unwrap();
+    assert!(searcher.search(&request, &query, Some(&other_model)).is_err());
+}
+
+#[test]
+fn the_word_being_typed_is_a_beginning_until_a_space_follows() {
+    let desk = Desk::with(&[("/a.txt", "concurrency is hard")]);
+    let typing = |query: &str| {
+        let mode = SearchMode::Keyword;
+        desk.ask(&SearchRequest { typing: true, mode, ..SearchRequest::new(query) }).hits.len()
+    };
+    assert_eq!((typing("conc"), typing("conc "), typing("hard")), (1, 0, 1));
+}
+
+#[test]
+fn a_document_that_went_since_the_index_looked_is_not_shown() {
+    let desk = Desk::with(&[("/a.txt", "cat one"), ("/b.txt", "cat two")]);
+    desk.store.remove(&[Source::File("/a.txt".into())]).unwrap();
+    let response = desk.search("cat");
+    assert_eq!((names(&response.hits), response.hits[0].rank), (vec!["b.txt".to_owned()], 1));
+}
+
+#[test]
+fn a_second_process_sees_what_the_first_wrote() {
+    let desk = Desk::with(&[("/a.txt", "cat")]);
+    let store = Store::open(desk.dir.path()).unwrap();
+    let second = Desk { indexes: Indexes::open(desk.dir.path()).unwrap(), store, dir: desk.dir };
+    assert_eq!(second.indexes.opening(), &KeywordOpening::Existing);
+    second.indexes.catch_up(&second.store).unwrap();
+    desk.store.commit_document(&document("/b.txt", "cat and dog"), 1).unwrap();
+
+    // While the first writes the keyword index the second does without, and later has both.
+    let writing = desk.indexes.keywords().update().unwrap();
+    let caught_up = second.indexes.catch_up(&second.store).unwrap();
+    assert_eq!(caught_up, CaughtUp { changed: true, keywords_busy: true });
+    assert_eq!(second.search("dog").hits[0].why.keyword, None);
+    drop(writing);
+    desk.indexes.catch_up(&desk.store).unwrap();
+    let caught_up = second.indexes.catch_up(&second.store).unwrap();
+    assert_eq!(caught_up, CaughtUp { changed: true, keywords_busy: false });
+    assert!(second.search("dog").hits[0].why.keyword.is_some());
+    let caught_up = second.indexes.catch_up(&second.store).unwrap();
+    assert_eq!(caught_up, CaughtUp { changed: false, keywords_busy: false });
+}
+
+#[test]
+fn another_store_or_model_is_derived_anew() {
+    let desk = Desk::with(&[("/a.txt", "cat"), ("/b.txt", "dog")]);
+    desk.store.use_model(&EmbeddingModel { name: "other".into(), dim: 2 }).unwrap();
+    desk.indexes.catch_up(&desk.store).unwrap();
+    assert_eq!((desk.indexes.vectors().dim(), desk.indexes.vectors().len()), (2, 0));
+    assert_eq!(desk.indexes.keywords().len(), 2);
+
+    let Desk { dir, store, indexes } = desk;
+    drop((store, indexes));
+    for suffix in ["", "-wal", "-shm"] {
+        let _ = std::fs::remove_file(dir.path().join(format!("store.sqlite3{suffix}")));
+    }
+    let store = Store::open(dir.path()).unwrap();
+    store.use_model(&EmbeddingModel { name: "words".into(), dim: DIM }).unwrap();
+    let desk = Desk { indexes: Indexes::open(dir.path()).unwrap(), store, dir };
+    desk.put("/c.txt", "mouse");
+    desk.indexes.catch_up(&desk.store).unwrap();
+    assert_eq!(desk.indexes.keywords().len(), 1);
+    assert_eq!(desk.names("mouse"), ["c.txt"]);
+}
+
+#[derive(Clone, Debug)]
+enum Step {
+    Put(u8, String),
+    Remove(u8),
+    CatchUp,
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(12))]
+
+    /// After any history, indexes that followed it, sooner or later, and indexes that are made at its
+    /// end answer alike, and from documents that are there.
+    #[test]
+    fn indexes_that_followed_answer_like_fresh_ones(
+        steps in proptest::collection::vec(prop_oneof![
+            4 => (0_u8..5, "(cat|dog|car)( (cat|dog|bird|automobile)){0,4}(\n\n(dog|car) one)?")
+                .prop_map(|(n, text)| Step::Put(n, text)),
+            2 => (0_u8..5).prop_map(Step::Remove),
+            2 => Just(Step::CatchUp),
+        ], 1..16),
+    ) {
+        let desk = Desk::new();
+        let mut present = std::collections::BTreeMap::new();
+        for step in steps {
+            match step {
+                Step::Put(n, text) => {
+                    let path = format!("/{n}.txt");
+                    desk.put(&path, &text);
+                    present.insert(path, text);
+                }
+                Step::Remove(n) => {
+                    let path = format!("/{n}.txt");
+                    desk.store.remove(&[Source::File(PathBuf::from(&path))]).unwrap();
+                    present.remove(&path);
+                }
+                Step::CatchUp => { desk.indexes.catch_up(&desk.store).unwrap(); }
+            }
+        }
+        desk.indexes.catch_up(&desk.store).unwrap();
+        prop_assert_eq!(desk.indexes.vectors().reached(), desk.store.change_number().unwrap());
+        let ids = |mode| -> Vec<(String, String)> {
+            let request = SearchRequest { mode, include_weaker: true, ..SearchRequest::new("cat automobile") };
+            let hits = desk.ask(&request).hits;
+            hits.iter().map(|hit| (hit.document.source.to_string(), hit.passage.text.clone())).collect()
+        };
+        let semantic = ids(SearchMode::Semantic);
+        prop_assert_eq!(semantic.len(), present.len());
+        for (path, passage) in &semantic {
+            prop_assert!(present[path].contains(passage.as_str()));
+        }
+        let holding = present.values().filter(|t| t.contains("cat") || t.contains("automobile"));
+        prop_assert_eq!(ids(SearchMode::Keyword).len(), holding.count());
+
+        let elsewhere = tempfile::tempdir().unwrap();
+        let fresh = Indexes::open(elsewhere.path()).unwrap();
+        fresh.catch_up(&desk.store).unwrap();
+        let fresh_vectors = fresh.vectors();
+        let query = embed("cat automobile");
+        let all = crate::index::PassageFilter::all();
+        prop_assert_eq!(
+            fresh_vectors.search(&query, &all, 50).unwrap(),
+            desk.indexes.vectors().search(&query, &all, 50).unwrap()
+        );
+        prop_assert_eq!(fresh.keywords().len(), desk.indexes.keywords().len());
+        prop_assert!(fresh_vectors.reached() > ChangeNumber(0));
+    }
+}
