@@ -2,6 +2,10 @@
 
 mod ui;
 
-fn main() {
-    ui::run();
+use lodestone::engine::telemetry;
+
+fn main() -> anyhow::Result<()> {
+    let telemetry = telemetry::init()?;
+    ui::run(telemetry);
+    Ok(())
 }

@@ -16,26 +16,28 @@ mod view;
 mod wording;
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use dioxus::LaunchBuilder;
 use dioxus::desktop::tao::window::Icon;
 use dioxus::desktop::{Config, LogicalSize, WindowBuilder, icon_from_memory};
-use lodestone::config::{Settings, Theme};
+use lodestone::config::{self, Settings, Theme};
+use lodestone::engine::telemetry;
 
 /// What the window starts with.
 #[derive(Clone)]
 pub struct Start {
-    pub data_dir: PathBuf,
+    /// Where the index lies, or why there is no place for it.
+    pub data_dir: Result<PathBuf, String>,
     pub settings: Settings,
     /// Why the settings are the defaults, when a person had made others.
     pub trouble: Option<String>,
+    pub telemetry: Arc<telemetry::Guard>,
 }
 
 /// Opens the window and stays until it is closed.
-pub fn run() {
-    let start = Start::read(PathBuf::from(
-        std::env::var_os("LODESTONE_DATA_DIR").unwrap_or_else(|| ".lodestone".into()),
-    ));
+pub fn run(telemetry: telemetry::Guard) {
+    let start = Start::read(telemetry);
     LaunchBuilder::desktop()
         .with_cfg(window(start.settings.theme))
         .with_context(start)
@@ -43,12 +45,17 @@ pub fn run() {
 }
 
 impl Start {
-    fn read(data_dir: PathBuf) -> Self {
-        match Settings::load(&data_dir) {
-            Ok(settings) => Self { data_dir, settings, trouble: None },
-            Err(error) => {
-                let trouble = Some(error.to_string());
-                Self { data_dir, settings: Settings::default(), trouble }
+    fn read(telemetry: telemetry::Guard) -> Self {
+        let telemetry = Arc::new(telemetry);
+        let data_dir = config::data_dir().map_err(|error| error.to_string());
+        let settings = data_dir.as_ref().map_or_else(
+            |_| Ok(Settings::default()),
+            |data_dir| Settings::load(data_dir).map_err(|error| error.to_string()),
+        );
+        match settings {
+            Ok(settings) => Self { data_dir, settings, trouble: None, telemetry },
+            Err(trouble) => {
+                Self { data_dir, settings: Settings::default(), trouble: Some(trouble), telemetry }
             }
         }
     }

@@ -36,12 +36,27 @@
   });
 
   window.lodestone = {
+    // The passage starts in the upper part of the reader; when what answers best in it would then
+    // be out of sight, that comes to the middle instead.
     showInReader(id) {
       const chosen = document.getElementById(id);
       const reader = document.getElementById("reader-text");
       if (!chosen || !reader) return;
-      const above = chosen.getBoundingClientRect().top - reader.getBoundingClientRect().top;
-      reader.scrollTo({ top: reader.scrollTop + above - reader.clientHeight * 0.22 });
+      const below = (part) =>
+        part.getBoundingClientRect().top - reader.getBoundingClientRect().top + reader.scrollTop;
+      const best = reader.querySelector("[data-best]");
+      let top = below(chosen) - reader.clientHeight * 0.18;
+      if (best && below(best) - top > reader.clientHeight * 0.75) {
+        top = below(best) - reader.clientHeight * 0.4;
+      }
+      reader.scrollTo({ top });
+      // A face that arrives late moves the text.
+      if (document.fonts.status === "loading") {
+        document.fonts.ready.then(() => this.showInReader(id));
+      }
+    },
+    loadFonts() {
+      for (const face of document.fonts) face.load();
     },
   };
 })();

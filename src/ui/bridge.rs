@@ -2,6 +2,8 @@
 //! and wake the window.
 
 use std::path::PathBuf;
+use std::sync::mpsc;
+use std::time::Duration;
 
 use lodestone::config::Config;
 use lodestone::data::{DocumentId, Source};
@@ -18,9 +20,16 @@ pub struct Bridge {
     engine: Engine,
 }
 
+/// How long a closing window waits for the index; what is not done then is done at the next start.
+const CLOSE_WITHIN: Duration = Duration::from_secs(3);
+
 /// Opens the engine and shows its events until it is closed.
 pub async fn run(session: Session) {
-    match open(session.data_dir()).await {
+    let data_dir = match session.data_dir() {
+        Ok(data_dir) => data_dir,
+        Err(reason) => return session.fail(reason),
+    };
+    match open(data_dir).await {
         Ok(engine) => {
             let events = engine.events();
             session.attach(Bridge { engine });
@@ -87,5 +96,18 @@ impl Bridge {
 
     pub fn cancel(&self, job: JobId) {
         self.engine.cancel(job);
+    }
+
+    /// Stops what runs and blocks until the index is tidy, or for a few seconds: the process is
+    /// about to end without dropping anything.
+    pub fn close(&self) {
+        let engine = self.engine.clone();
+        let (done, closed) = mpsc::channel();
+        tokio::spawn(async move {
+            engine.close().await;
+            // Nobody waits any more when it took too long.
+            let _ = done.send(());
+        });
+        let _ = closed.recv_timeout(CLOSE_WITHIN);
     }
 }

@@ -30,9 +30,14 @@ pub fn set_text(id: &str, text: &str) {
     ));
 }
 
-/// Scrolls the chosen passage to the upper third of the reader.
+/// Scrolls the reader to the chosen passage.
 pub fn show_chosen() {
     run(&format!("window.lodestone.showInReader({});", json!(CHOSEN_ID)));
+}
+
+/// Loads every face at once, so that none is swapped in under a reader's eyes.
+pub fn load_fonts() {
+    run("window.lodestone.loadFonts();");
 }
 
 /// Scrolls as little as needed to bring an element into view.

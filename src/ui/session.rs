@@ -41,7 +41,7 @@ pub struct Session {
     pub notices: Signal<Notices>,
     pub settings: Signal<Settings>,
     pub pane: Signal<Pane>,
-    data_dir: CopyValue<PathBuf>,
+    data_dir: CopyValue<Result<PathBuf, String>>,
     bridge: CopyValue<Option<Bridge>>,
     searching: CopyValue<Option<Task>>,
     loading: CopyValue<Option<Task>>,
@@ -52,7 +52,7 @@ impl Session {
     /// Made once, in the root component.
     ///
     /// Owned by the root scope, because tasks that outlive the component that started them run there.
-    pub fn new(data_dir: PathBuf, settings: Settings) -> Self {
+    pub fn new(data_dir: Result<PathBuf, String>, settings: Settings) -> Self {
         Self {
             phase: signal(Phase::Opening),
             view: signal(View::default()),
@@ -104,9 +104,16 @@ impl Session {
         self.bridge.read().clone()
     }
 
-    /// Where the index lies.
-    pub fn data_dir(self) -> PathBuf {
+    /// Where the index lies, or why there is no place for it.
+    pub fn data_dir(self) -> Result<PathBuf, String> {
         self.data_dir.read().clone()
+    }
+
+    /// Ends what runs before the window goes.
+    pub fn close(self) {
+        if let Some(bridge) = self.bridge() {
+            bridge.close();
+        }
     }
 
     pub fn run(self, command: Command) {
@@ -171,7 +178,7 @@ impl Session {
     pub fn save_settings(mut self) {
         self.settings.write().reader_share = Some(self.pane.peek().share());
         let settings = self.settings.peek().clone();
-        let data_dir = self.data_dir();
+        let Ok(data_dir) = self.data_dir() else { return };
         spawn_forever(async move {
             let saved = tokio::task::spawn_blocking(move || settings.save(&data_dir)).await;
             if let Ok(Err(error)) = saved {

@@ -34,13 +34,15 @@ fn use_session() -> Session {
 
 #[cfg(test)]
 mod tests {
+    use lodestone::config::Settings;
+
     use super::*;
 
     /// The HTML of a component inside a session.
     pub fn rendered(content: fn() -> Element) -> String {
         #[component]
         fn Root(content: fn() -> Element) -> Element {
-            use_context_provider(|| Session::new("/tmp/none".into(), Default::default()));
+            use_context_provider(|| Session::new(Err("none".to_owned()), Settings::default()));
             content()
         }
         let mut dom = VirtualDom::new_with_props(Root, RootProps { content });

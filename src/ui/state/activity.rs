@@ -78,8 +78,8 @@ impl JobView {
     /// `132 of 1,204 files`, with a note while folders are still being listed.
     pub fn files(&self) -> String {
         let JobProgress { scanning, files_done, files_total, .. } = self.progress;
-        if scanning && files_total == 0 {
-            return "Looking through folders".to_owned();
+        if files_total == 0 {
+            return if scanning { "Looking through folders" } else { "Starting" }.to_owned();
         }
         let more = if scanning { ", still counting" } else { "" };
         format!("{} of {}{more}", count(files_done), counted(files_total, "file"))
@@ -137,6 +137,7 @@ mod tests {
     #[test]
     fn while_totals_grow_nothing_is_promised() {
         let scanning = JobProgress { scanning: true, ..JobProgress::default() };
+        assert_eq!(running(JobProgress::default()).files(), "Starting");
         assert_eq!(running(scanning.clone()).files(), "Looking through folders");
         let job = running(JobProgress {
             files_total: 40,

@@ -257,6 +257,10 @@ impl ReaderState {
                 continue;
             }
             let start = passage.range.start;
+            if marks.chosen == Some(passage.range.into()) {
+                let best = passage.sentence.or_else(|| passage.matches.first().copied());
+                marks.best = best.and_then(|best| open.layout.anchor(start + best.start));
+            }
             marks.found.push(passage.range.into());
             marks.matches.extend(passage.matches.iter().map(|m| start + m.start..start + m.end));
             marks.sentences.extend(passage.sentence.map(|s| start + s.start..start + s.end));

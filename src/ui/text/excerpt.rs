@@ -122,7 +122,7 @@ fn code(passage: &Passage) -> Vec<Piece> {
         lines.partition_point(|line| line.end < focus.start).min(lines.len().saturating_sub(1))
     });
     let blank = |line: &Range<usize>| text[line.clone()].trim().is_empty();
-    let mut first = focus.saturating_sub(1).min(lines.len().saturating_sub(CODE_LINES));
+    let mut first = focus.saturating_sub(1).min(lines.len().saturating_sub(CODE_LINES / 2));
     while first < focus && blank(&lines[first]) {
         first += 1;
     }
@@ -145,13 +145,17 @@ fn code(passage: &Passage) -> Vec<Piece> {
 
 struct Pieces<'a> {
     passage: &'a Passage,
+    /// A passage from the middle of a table is rows without a head, which no parser takes for a
+    /// table; its bars are shown as dots.
+    is_rows: bool,
     done: Vec<Piece>,
     chars: usize,
 }
 
 impl<'a> Pieces<'a> {
     fn new(passage: &'a Passage) -> Self {
-        Self { passage, done: Vec::new(), chars: 0 }
+        let is_rows = passage.text.trim_start().starts_with('|');
+        Self { passage, is_rows, done: Vec::new(), chars: 0 }
     }
 
     /// Bytes of the passage as they are, cut at every mark.
@@ -178,6 +182,8 @@ impl<'a> Pieces<'a> {
             !range.is_empty() && mark.start <= range.start && range.end <= mark.end
         };
         let text = if text.contains('\n') && text.trim().is_empty() { "\n" } else { text };
+        let text = if self.is_rows { text.replace('|', "·") } else { text.to_owned() };
+        let text = if self.done.is_empty() { text.trim_start_matches(['·', ' ']) } else { &text };
         let matched = self.passage.matches.iter().any(holds);
         // A space between blocks belongs to the sentence when it goes on after it.
         let sentence = self.passage.sentence.as_ref().is_some_and(holds);
@@ -253,6 +259,15 @@ mod tests {
         let lines: Vec<&str> = shown.lines().collect();
         assert_eq!(lines.len(), CODE_LINES);
         assert_eq!(lines[..2], ["step09();", "*step10*();"]);
+    }
+
+    #[test]
+    fn rows_of_a_table_read_as_a_line() {
+        let passage = passage("| tensors | candle |\n| text | tokens |", None, &["candle"]);
+        assert_eq!(
+            shown(&passage, MediaType::Markdown).trim_end(),
+            "tensors · *candle* · · text · tokens ·"
+        );
     }
 
     #[test]

@@ -7,6 +7,8 @@ pub struct Marks {
     pub chosen: Option<Range<usize>>,
     /// First shown byte of the chosen passage: what is scrolled to.
     pub anchor: Option<usize>,
+    /// First shown byte of what answers best in it.
+    pub best: Option<usize>,
     /// Passages of the answer.
     pub found: Vec<Range<usize>>,
     /// Words of the query.
@@ -30,12 +32,14 @@ pub struct Segment {
     pub starts: bool,
     /// The chosen passage starts here.
     pub anchor: bool,
+    /// What answers best in the chosen passage starts here.
+    pub best: bool,
 }
 
 impl Segment {
     /// Whether nothing is left to mark inside a block that is itself marked as chosen or found.
     pub fn is_plain_within(&self, chosen: bool, found: bool) -> bool {
-        let marked = self.matched || self.sentence || self.starts || self.anchor;
+        let marked = self.matched || self.sentence || self.starts || self.anchor || self.best;
         !marked && (chosen || !self.chosen) && (chosen || found || !self.found)
     }
 }
@@ -83,6 +87,7 @@ impl Marks {
             sentence: any(&self.sentences),
             starts: self.starts.binary_search(&range.start).is_ok(),
             anchor: self.anchor == Some(range.start),
+            best: self.best == Some(range.start),
             range,
         }
     }

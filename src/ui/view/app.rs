@@ -1,4 +1,5 @@
-use dioxus::desktop::use_asset_handler;
+use dioxus::desktop::tao::event::Event;
+use dioxus::desktop::{WindowEvent, use_asset_handler, use_wry_event_handler, window};
 use dioxus::prelude::*;
 use lodestone::config::Theme;
 
@@ -14,7 +15,7 @@ use super::status_bar::StatusBar;
 use super::trouble::Trouble;
 use crate::ui::session::{Phase, Session};
 use crate::ui::state::{NoticeTone, View};
-use crate::ui::{Start, assets, bridge, keys};
+use crate::ui::{Start, assets, bridge, dom, keys};
 
 /// The root: provides the session, takes keys and drops, and divides the window.
 #[component]
@@ -24,11 +25,20 @@ pub fn App() -> Element {
     use_asset_handler(assets::FONTS, |request, responder| {
         assets::serve_font(&request, responder);
     });
+    use_effect(dom::load_fonts);
     use_hook(|| {
         if let Some(trouble) = start.trouble {
             session.notify(NoticeTone::Warning, trouble);
         }
         spawn(bridge::run(session));
+    });
+    use_wry_event_handler(move |event, _| {
+        if let Event::WindowEvent { event: WindowEvent::CloseRequested, .. } = event {
+            window().set_visible(false);
+            session.close();
+            // The event loop leaves through `exit`, which drops nothing.
+            start.telemetry.flush();
+        }
     });
     let theme = match session.settings.read().theme {
         Theme::System => "system",

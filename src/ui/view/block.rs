@@ -132,10 +132,11 @@ impl Writer<'_> {
         flag(segment.found && !cover.found && !segment.chosen, "found");
         flag(segment.sentence, "sentence");
         let id = segment.anchor.then_some(CHOSEN_ID);
+        let best = segment.best.then_some("true");
         if segment.matched {
-            rsx! { mark { id, class, "{text}" } }
+            rsx! { mark { id, class, "data-best": best, "{text}" } }
         } else {
-            rsx! { span { id, class, "{text}" } }
+            rsx! { span { id, class, "data-best": best, "{text}" } }
         }
     }
 }

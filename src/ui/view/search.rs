@@ -52,10 +52,8 @@ fn QueryBox() -> Element {
             input {
                 id: QUERY_ID,
                 r#type: "text",
-                role: "combobox",
                 aria_label: "Search your files",
                 aria_controls: RESULTS_ID,
-                aria_expanded: !search.hits().is_empty(),
                 aria_autocomplete: "list",
                 "aria-activedescendant": chosen,
                 placeholder: "Ask a question or type words",

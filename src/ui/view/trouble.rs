@@ -15,8 +15,10 @@ pub fn Trouble(reason: String) -> Element {
                 Icon { symbol: Symbol::Disk }
                 h1 { "The index could not be opened" }
                 p { class: "trouble-reason", "{reason}" }
-                p { "Your own files are untouched. The index lies in" }
-                p { class: "path", "{data_dir.display()}" }
+                p { "Your own files are untouched." }
+                if let Ok(data_dir) = &data_dir {
+                    p { class: "path", "{data_dir.display()}" }
+                }
                 div { class: "empty-actions",
                     Button {
                         id: "retry-open",
@@ -25,12 +27,14 @@ pub fn Trouble(reason: String) -> Element {
                         tone: "primary",
                         onpress: move |()| session.reopen(),
                     }
-                    Button {
-                        symbol: Symbol::Folder,
-                        text: "Show the folder",
-                        label: "Reveal the index in the file manager",
-                        tone: "plain",
-                        onpress: move |()| session.reveal(data_dir.clone()),
+                    if let Ok(data_dir) = data_dir {
+                        Button {
+                            symbol: Symbol::Folder,
+                            text: "Show the folder",
+                            label: "Reveal the index in the file manager",
+                            tone: "plain",
+                            onpress: move |()| session.reveal(data_dir.clone()),
+                        }
                     }
                 }
             }
