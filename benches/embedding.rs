@@ -1,5 +1,7 @@
-//! Tokens a second and milliseconds a query of our encoder, beside candle-transformers' BertModel on
+//! Tokens a second and milliseconds a query of our encoder, beside the `BertModel` of candle-transformers on
 //! the same weights, which needs padded batches.
+
+#![expect(clippy::print_stdout, reason = "a bench prints its table")]
 
 use std::time::{Duration, Instant};
 
@@ -30,7 +32,9 @@ fn embedding(c: &mut Criterion) {
     let mut model = files.into_loader(threads()).load().expect("the bundled model loads");
     let sequences = sequences();
     let mut batch = TokenBatch::default();
-    sequences.iter().for_each(|sequence| batch.push(sequence));
+    for sequence in &sequences {
+        batch.push(sequence);
+    }
     let query: Vec<u32> = sequences[0][..12].to_vec();
     let mut one = TokenBatch::default();
     one.push(&query);
@@ -56,7 +60,7 @@ fn embedding(c: &mut Criterion) {
     let started = Instant::now();
     model.embed(&batch).expect("embeds");
     let tokens_per_second = batch.tokens() as f64 / started.elapsed().as_secs_f64();
-    println!("{} on {}: {tokens_per_second:.0} tokens/s", "all-MiniLM-L6-v2", model.info().device);
+    println!("all-MiniLM-L6-v2 on {}: {tokens_per_second:.0} tokens/s", model.info().device);
 }
 
 fn padded_forward(bert: &BertModel, sequences: &[Vec<u32>]) -> candle_core::Result<Vec<f32>> {
