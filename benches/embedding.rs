@@ -1,6 +1,8 @@
 //! Tokens a second and milliseconds a query of our encoder, beside candle-transformers' BertModel on
 //! the same weights, which needs padded batches.
 
+#![expect(clippy::print_stdout, reason = "a bench prints its table")]
+
 use std::time::{Duration, Instant};
 
 use candle_core::{DType, Device, Tensor};

@@ -3,6 +3,8 @@
 //!
 //! Reads `base0.f16` … `base3.f16` and `queries.f16` from `LODESTONE_VECTORS`.
 
+#![expect(clippy::print_stdout, reason = "a bench prints its table")]
+
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 

@@ -34,8 +34,8 @@ use tokio::sync::{broadcast, watch};
 
 use crate::config::Config;
 use crate::data::{DocumentId, Source};
-use crate::index::KeywordOpening;
 use crate::gpu::{GpuScheduler, SchedulerOptions, SerialScheduler};
+use crate::index::KeywordOpening;
 use crate::platform;
 use crate::search::{Indexes, Query};
 use crate::storage::Store;

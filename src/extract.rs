@@ -31,6 +31,8 @@ pub enum Unreadable {
     NotForText { kind: &'static str },
     #[error("binary data of an unknown kind, not text")]
     Binary,
+    #[error("minified code, made for machines to load; index its source instead")]
+    Minified,
     #[error(
         "the page holds no text; where scripts build it, save it from a browser as a complete page"
     )]
@@ -100,6 +102,7 @@ fn extract(source: &Source, bytes: Vec<u8>) -> Result<Extracted, Unreadable> {
     }
     match Format::detect(source, &name, &text) {
         Format::Plain => Ok(plain::read(text, &name)),
+        Format::Code(_) if language::is_minified(&name, &text) => Err(Unreadable::Minified),
         Format::Code(layout) => Ok(plain::read_code(text, name, layout)),
         Format::Markdown => Ok(markdown::read(text, &name)),
         Format::Html => html::read(&text, &name),

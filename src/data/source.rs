@@ -99,16 +99,16 @@ impl TryFrom<String> for Source {
 mod tests {
     use super::*;
 
-    fn check_round_trip(source: Source) {
-        assert_eq!(Source::from_key(&source.key()).unwrap(), source);
+    fn check_round_trip(source: &Source) {
+        assert_eq!(Source::from_key(&source.key()).unwrap(), *source);
     }
 
     #[test]
     fn a_key_keeps_odd_names() {
         for path in ["/a b/ü#?.md", "/x/%41.txt", "/new\nline", "/emoji 🦀"] {
-            check_round_trip(Source::File(PathBuf::from(path)));
+            check_round_trip(&Source::File(PathBuf::from(path)));
         }
-        check_round_trip(Source::Web(Url::parse("https://example.org/a?b=c").unwrap()));
+        check_round_trip(&Source::Web(Url::parse("https://example.org/a?b=c").unwrap()));
     }
 
     #[cfg(unix)]
@@ -116,7 +116,7 @@ mod tests {
     fn a_key_keeps_bytes_that_are_no_utf8() {
         use std::os::unix::ffi::OsStrExt as _;
         let name = std::ffi::OsStr::from_bytes(b"/tmp/caf\xe9.txt");
-        check_round_trip(Source::File(PathBuf::from(name)));
+        check_round_trip(&Source::File(PathBuf::from(name)));
     }
 
     #[test]

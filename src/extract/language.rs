@@ -184,6 +184,22 @@ pub(super) fn is_code_name(name: &str) -> bool {
     NAMES.contains(&name) || name.starts_with("dockerfile.") || name.starts_with("makefile.")
 }
 
+/// Lines of minified code are longer than this on average, those that people write never.
+const LINE_BYTES_MAX: usize = 500;
+
+/// Shorter files are taken as they are: one long line is no sign yet.
+const MINIFIED_BYTES_MIN: usize = 4096;
+
+/// Whether a script, style sheet or source map was made by a tool for machines to load: libraries
+/// and search indexes of saved pages, whose words would be found everywhere and say nothing.
+pub(super) fn is_minified(name: &str, text: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    let extension = name.rsplit_once('.').map_or("", |(_, extension)| extension);
+    matches!(extension, "js" | "mjs" | "cjs" | "css" | "map")
+        && text.len() >= MINIFIED_BYTES_MIN
+        && text.len() > text.lines().count() * LINE_BYTES_MAX
+}
+
 /// Layout of a script by its first line.
 pub(super) fn of_shebang(text: &str) -> Option<TextLayout> {
     let line = text.strip_prefix("#!")?.lines().next()?;
@@ -203,6 +219,15 @@ mod tests {
     #[test]
     fn the_table_is_sorted() {
         assert!(PLAIN_EXTENSIONS.is_sorted());
+    }
+
+    #[test]
+    fn long_lines_betray_minified_scripts() {
+        let long = "a();".repeat(2000);
+        assert!(is_minified("lib.min.JS", &long));
+        assert!(!is_minified("lib.js", &long.replace(';', ";\n")));
+        assert!(!is_minified("data.json", &long));
+        assert!(!is_minified("lib.js", "a();"));
     }
 
     #[test]

@@ -88,8 +88,12 @@ const CONTAINER_EXTENSIONS: &[(&str, &str)] = &[
     ("epub", "an EPUB book"),
 ];
 
-/// The reason to skip a file, when its first bytes name a format that is not read here.
+/// The reason to skip a file, when its first bytes name a format that is not read here; SVG opens
+/// like any XML, so there its name tells.
 pub(super) fn recognize(bytes: &[u8], name: &str) -> Option<Unreadable> {
+    if extension(name).eq_ignore_ascii_case("svg") {
+        return Some(Unreadable::NotForText { kind: "an SVG drawing" });
+    }
     if bytes.starts_with(b"PK\x03\x04") {
         return Some(Unreadable::Unsupported { kind: container(bytes, name) });
     }
@@ -118,13 +122,16 @@ fn is_certain(bytes: &[u8], magic: &[u8]) -> bool {
 fn container(bytes: &[u8], name: &str) -> &'static str {
     let head = &bytes[..bytes.len().min(4096)];
     let holds = |part: &[u8]| head.windows(part.len()).any(|window| window == part);
-    let extension = name.rsplit_once('.').map_or("", |(_, extension)| extension);
     CONTAINER_EXTENSIONS
         .iter()
-        .find(|(known, _)| known.eq_ignore_ascii_case(extension))
+        .find(|(known, _)| known.eq_ignore_ascii_case(extension(name)))
         .map(|(_, kind)| *kind)
         .or_else(|| CONTAINERS.iter().find(|(part, _)| holds(part)).map(|(_, kind)| *kind))
         .unwrap_or("a ZIP archive")
+}
+
+fn extension(name: &str) -> &str {
+    name.rsplit_once('.').map_or("", |(_, extension)| extension)
 }
 
 #[cfg(test)]
@@ -150,6 +157,7 @@ mod tests {
         check(b"PK\x03\x04\x14\0", "table.XLSX", Some("an Excel workbook"));
         check(b"PK\x03\x04\x14\0", "stuff", Some("a ZIP archive"));
         check(b"RIFF\x10\0\0\0WAVEfmt ", "x", Some("a WAV recording"));
+        check(b"<?xml version='1.0'?><svg>", "logo.SVG", Some("an SVG drawing"));
         check(b"MZ\x90\0\x03\0", "setup", Some("a Windows program"));
     }
 

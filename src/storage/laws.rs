@@ -445,13 +445,14 @@ fn roots_and_skipped_sources_are_remembered() {
 }
 
 #[test]
-fn removed_text_is_gone_from_the_files() {
+fn removed_text_is_gone_from_the_files_and_they_shrink() {
     let (dir, store) = fresh();
-    let secret = "quixotic-marmalade ".repeat(3_000);
+    let secret = "quixotic-marmalade ".repeat(30_000);
     store.commit_document(&document(&file("/a.md"), &secret), 1).unwrap();
     store.commit_document(&document(&file("/b.md"), "stays"), 1).unwrap();
+    assert!(store.bytes_on_disk() > 500_000);
     store.remove(&[file("/a.md")]).unwrap();
-    drop(store);
+    assert!(store.bytes_on_disk() < 300_000);
     for entry in fs::read_dir(dir.path()).unwrap() {
         let bytes = fs::read(entry.unwrap().path()).unwrap();
         assert!(!bytes.windows(8).any(|window| window == b"quixotic"));

@@ -1,4 +1,5 @@
 use std::sync::PoisonError;
+use std::time::Duration;
 
 use rusqlite::Transaction;
 
@@ -73,8 +74,11 @@ impl Store {
             }
             Ok(removed.len() as u64)
         })?;
-        if removed > 0 {
-            self.give_back_pages()?;
+        if removed > 0
+            && let Err(error) = self.give_back_pages()
+        {
+            // The documents are gone all the same; the next removal tries again.
+            tracing::debug!(%error, "the store was not shrunk");
         }
         Ok(removed)
     }
@@ -99,12 +103,23 @@ impl Store {
         Ok(())
     }
 
-    /// Shrinks the file by the pages that nothing uses any more.
+    /// Shrinks the file by the pages that nothing uses any more, and empties the log, which still
+    /// holds what they held.
     fn give_back_pages(&self) -> Result<(), StorageError> {
         let connection = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
-        connection
-            .execute_batch("PRAGMA incremental_vacuum;")
-            .map_err(|source| StorageError::from_sqlite(&self.path, source))
+        // One step gives one page back.
+        let vacuum = || {
+            let mut statement = connection.prepare("PRAGMA incremental_vacuum")?;
+            let mut steps = statement.raw_query();
+            while steps.next()?.is_some() {}
+            // Somebody may be reading; then the log is overwritten by later changes, or removed when
+            // the last process closes the store.
+            connection.busy_timeout(Duration::ZERO)?;
+            let emptied = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
+            connection.busy_timeout(self.busy_timeout)?;
+            emptied
+        };
+        vacuum().map_err(|source| StorageError::from_sqlite(&self.path, source))
     }
 }
 

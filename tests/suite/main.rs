@@ -2,9 +2,13 @@
 //!
 //! One crate, so that the library is linked once. `docs/testing.md` says how to run one test.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed, and says where")]
+
 mod corpus;
 mod crash;
 mod engine;
+#[cfg(unix)]
+mod interrupt;
 mod lode;
 mod process;
 #[cfg(all(feature = "desktop", target_os = "linux"))]

@@ -22,7 +22,8 @@ fn render_hit(text: &mut String, hit: &Hit, style: Style) {
     let _ = writeln!(text, "{rank}. {}", style.bold(&one_line(&document.title)));
     let _ = writeln!(text, "   {}", style.dim(&place(&document.source.to_string(), passage)));
     for line in marked(passage, style).lines() {
-        let _ = writeln!(text, "   {line}");
+        let indent = if line.is_empty() { "" } else { "   " };
+        let _ = writeln!(text, "{indent}{line}");
     }
     if !more.is_empty() {
         let more = counted(more.len() as u64, "more passage");

@@ -53,6 +53,9 @@ pub(super) struct PreparedPhrase {
     idf: f32,
 }
 
+/// Words of one query. Who pastes a page to search for is served by its beginning.
+const WORDS_MAX: usize = 64;
+
 /// A completion is a guess at what will be typed, so it counts for less than a word that stands
 /// there in full.
 const COMPLETION_WEIGHT: f32 = 0.5;
@@ -72,7 +75,10 @@ impl PreparedQuery {
             if is_beginning {
                 word.completions = prefix::completions(typed, &word.parts, fields, searcher)?;
             }
-            if !word.is_empty() && words.iter().all(|other| !other.is_same(&word)) {
+            if words.len() < WORDS_MAX
+                && !word.is_empty()
+                && words.iter().all(|other| !other.is_same(&word))
+            {
                 words.push(word);
             }
         }

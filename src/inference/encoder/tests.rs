@@ -17,7 +17,9 @@ static ENCODER: LazyLock<Mutex<Encoder<CandleBackend>>> = LazyLock::new(|| Mutex
 
 fn embed(sequences: &[Vec<u32>]) -> Vec<Embedding> {
     let mut batch = TokenBatch::default();
-    sequences.iter().for_each(|ids| batch.push(ids));
+    for ids in sequences {
+        batch.push(ids);
+    }
     ENCODER.lock().unwrap_or_else(std::sync::PoisonError::into_inner).forward(&batch).unwrap()
 }
 

@@ -1,0 +1,62 @@
+// What the page needs before the first component is there: the system's theme, keys that arrive
+// while nothing has the focus, copying (allowed only inside the click itself), and scrolling.
+(() => {
+  const root = document.documentElement;
+  const dark = window.matchMedia("(prefers-color-scheme: dark)");
+  const tell = () => { root.dataset.system = dark.matches ? "dark" : "light"; };
+  dark.addEventListener("change", tell);
+  tell();
+
+  document.addEventListener("keydown", (event) => {
+    const app = document.getElementById("app");
+    if (event.target !== document.body || !app) return;
+    const again = new KeyboardEvent(event.type, event);
+    app.focus({ preventScroll: true });
+    if (!app.dispatchEvent(again)) event.preventDefault();
+  });
+
+  const copy = (text) => {
+    const box = document.createElement("textarea");
+    box.value = text;
+    box.style.position = "fixed";
+    box.style.opacity = "0";
+    const focused = document.activeElement;
+    document.body.append(box);
+    box.select();
+    const copied = document.execCommand("copy");
+    box.remove();
+    focused?.focus?.({ preventScroll: true });
+    return copied;
+  };
+  document.addEventListener("click", (event) => {
+    const button = event.target.closest?.("[data-copy]");
+    if (!button) return;
+    button.dataset.copied = copy(button.dataset.copy) ? "yes" : "no";
+    setTimeout(() => { delete button.dataset.copied; }, 1600);
+  });
+
+  window.lodestone = {
+    // The passage starts in the upper part of the reader; when what answers best in it would then
+    // be out of sight, that comes to the middle instead.
+    showInReader(id) {
+      const chosen = document.getElementById(id);
+      const reader = document.getElementById("reader-text");
+      if (!chosen || !reader) return;
+      const below = (part) =>
+        part.getBoundingClientRect().top - reader.getBoundingClientRect().top + reader.scrollTop;
+      const best = reader.querySelector("[data-best]");
+      let top = below(chosen) - reader.clientHeight * 0.18;
+      if (best && below(best) - top > reader.clientHeight * 0.75) {
+        top = below(best) - reader.clientHeight * 0.4;
+      }
+      reader.scrollTo({ top });
+      // A face that arrives late moves the text.
+      if (document.fonts.status === "loading") {
+        document.fonts.ready.then(() => this.showInReader(id));
+      }
+    },
+    loadFonts() {
+      for (const face of document.fonts) face.load();
+    },
+  };
+})();

@@ -1,0 +1,113 @@
+//! The one bridge between the engine and what is on screen: calls go out as futures, events come in
+//! and wake the window.
+
+use std::path::PathBuf;
+use std::sync::mpsc;
+use std::time::Duration;
+
+use lodestone::config::Config;
+use lodestone::data::{DocumentId, Source};
+use lodestone::engine::{
+    DocumentView, Engine, EngineEvent, JobId, LibraryEntry, SearchRequest, SearchResponse, Status,
+};
+use tokio::sync::broadcast::{Receiver, error::RecvError};
+
+use super::session::Session;
+
+/// A handle to the engine that speaks in words a person can read: every error is its message.
+#[derive(Clone)]
+pub struct Bridge {
+    engine: Engine,
+}
+
+/// How long a closing window waits for the index; what is not done then is done at the next start.
+const CLOSE_WITHIN: Duration = Duration::from_secs(3);
+
+/// Opens the engine and shows its events until it is closed.
+pub async fn run(session: Session) {
+    let data_dir = match session.data_dir() {
+        Ok(data_dir) => data_dir,
+        Err(reason) => return session.fail(reason),
+    };
+    match open(data_dir).await {
+        Ok(engine) => {
+            let events = engine.events();
+            session.attach(Bridge { engine });
+            session.refresh_health().await;
+            pump(session, events).await;
+        }
+        Err(reason) => session.fail(reason),
+    }
+}
+
+async fn open(data_dir: PathBuf) -> Result<Engine, String> {
+    let opened = tokio::task::spawn_blocking(move || Engine::open(Config::new(data_dir))).await;
+    match opened {
+        Ok(Ok(engine)) => Ok(engine),
+        Ok(Err(error)) => Err(error.to_string()),
+        Err(error) => Err(format!("opening the index ended unexpectedly: {error}")),
+    }
+}
+
+async fn pump(session: Session, mut events: Receiver<EngineEvent>) {
+    loop {
+        let mut burst = match events.recv().await {
+            Ok(event) => vec![event],
+            Err(RecvError::Lagged(_)) => {
+                session.resync();
+                continue;
+            }
+            Err(RecvError::Closed) => return,
+        };
+        while let Ok(event) = events.try_recv() {
+            burst.push(event);
+        }
+        session.apply(&burst);
+    }
+}
+
+impl Bridge {
+    pub async fn search(&self, request: SearchRequest) -> Result<SearchResponse, String> {
+        self.engine.search(request).await.map_err(|error| error.to_string())
+    }
+
+    pub async fn document(&self, id: DocumentId) -> Result<DocumentView, String> {
+        let found = self.engine.document(id).await.map_err(|error| error.to_string())?;
+        found.ok_or_else(|| "It is no longer in the index.".to_owned())
+    }
+
+    pub async fn status(&self) -> Result<Status, String> {
+        self.engine.status().await.map_err(|error| error.to_string())
+    }
+
+    pub async fn library(&self) -> Result<Vec<LibraryEntry>, String> {
+        self.engine.library().await.map_err(|error| error.to_string())
+    }
+
+    pub async fn remove(&self, source: &Source) -> Result<(), String> {
+        let names = vec![source.to_string()];
+        self.engine.remove(names).await.map(drop).map_err(|error| error.to_string())
+    }
+
+    /// Starts a job; its events tell how it goes.
+    pub fn index(&self, paths: Vec<PathBuf>) {
+        drop(self.engine.index(paths));
+    }
+
+    pub fn cancel(&self, job: JobId) {
+        self.engine.cancel(job);
+    }
+
+    /// Stops what runs and blocks until the index is tidy, or for a few seconds: the process is
+    /// about to end without dropping anything.
+    pub fn close(&self) {
+        let engine = self.engine.clone();
+        let (done, closed) = mpsc::channel();
+        tokio::spawn(async move {
+            engine.close().await;
+            // Nobody waits any more when it took too long.
+            let _ = done.send(());
+        });
+        let _ = closed.recv_timeout(CLOSE_WITHIN);
+    }
+}

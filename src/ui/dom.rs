@@ -1,0 +1,54 @@
+//! The few things that only the page itself can do: focus, scrolling, the text of an input.
+
+use dioxus::document::eval;
+use serde_json::json;
+
+pub const QUERY_ID: &str = "query";
+pub const CHOSEN_ID: &str = "chosen-passage";
+pub const RESULTS_ID: &str = "results";
+pub const READER_ID: &str = "reader";
+
+pub fn focus(id: &str) {
+    run(&format!("document.getElementById({})?.focus({{ preventScroll: true }});", json!(id)));
+}
+
+/// Focuses a text box with its text selected, so that typing replaces it.
+pub fn focus_text(id: &str) {
+    run(&format!(
+        "const box = document.getElementById({}); box?.focus(); box?.select?.();",
+        json!(id)
+    ));
+}
+
+/// The text of an input lives in the page: writing it back on every key would lose characters that
+/// were typed while the answer was on its way.
+pub fn set_text(id: &str, text: &str) {
+    run(&format!(
+        "const box = document.getElementById({}); if (box) box.value = {};",
+        json!(id),
+        json!(text)
+    ));
+}
+
+/// Scrolls the reader to the chosen passage.
+pub fn show_chosen() {
+    run(&format!("window.lodestone.showInReader({});", json!(CHOSEN_ID)));
+}
+
+/// Loads every face at once, so that none is swapped in under a reader's eyes.
+pub fn load_fonts() {
+    run("window.lodestone.loadFonts();");
+}
+
+/// Scrolls as little as needed to bring an element into view.
+pub fn bring_into_view(id: &str) {
+    run(&format!(
+        "document.getElementById({})?.scrollIntoView({{ block: 'nearest' }});",
+        json!(id)
+    ));
+}
+
+fn run(script: &str) {
+    // The answer of a script is of no interest, and one that fails has nothing to show.
+    let _ = eval(script);
+}

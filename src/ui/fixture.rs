@@ -1,0 +1,122 @@
+//! Documents and answers for the tests of this binary.
+
+use lodestone::data::{
+    ChunkKey, DocumentId, Hit, HitDocument, KeywordWhy, Locator, MediaType, Passage, SemanticWhy,
+    Source, TextLayout, TextRange, Why,
+};
+use lodestone::engine::{Coverage, DocumentView, LibraryEntry, SearchMode, SearchResponse};
+
+use super::state::OpenDocument;
+
+const PASSAGES: [&str; 4] = [
+    "# Shared ownership\n\n`Rc<T>` keeps a count.",
+    "A value lives while it has owners & friends.",
+    "## Threads\n\nUse *Arc* instead: it counts atomically.",
+    "- one\n- two",
+];
+
+fn source(name: &str) -> Source {
+    Source::File(format!("/docs/{name}").into())
+}
+
+/// A Markdown document of four passages.
+pub fn document() -> DocumentView {
+    let mut text = String::new();
+    let mut passages = Vec::new();
+    for (at, passage) in PASSAGES.iter().enumerate() {
+        let start = text.len();
+        text += passage;
+        let path = vec![if at < 2 { "Shared ownership" } else { "Threads" }.to_owned()];
+        let locator = Locator::Heading { path, anchor: None, line: Some(1) };
+        passages.push((TextRange { start, end: text.len() }, Some(locator)));
+        text += "\n\n";
+    }
+    let source = source("ownership.md");
+    DocumentView {
+        id: DocumentId::of(&source),
+        source,
+        title: "Shared ownership".to_owned(),
+        media_type: MediaType::Markdown,
+        layout: TextLayout::Markdown,
+        text,
+        passages,
+        modified: Some(0),
+    }
+}
+
+pub fn open_document() -> OpenDocument {
+    OpenDocument::new(document())
+}
+
+/// Passage `ordinal` of [`document`]; "owners" is marked where it stands.
+pub fn passage(ordinal: usize) -> Passage {
+    let view = document();
+    let (range, locator) = view.passages[ordinal].clone();
+    let text = PASSAGES[ordinal].to_owned();
+    let word = text.find("owners").map(|start| TextRange { start, end: start + 6 });
+    Passage {
+        chunk: ChunkKey { document: view.id, ordinal: ordinal as u32 },
+        sentence: word.map(|_| TextRange { start: 0, end: text.len() }),
+        matches: word.into_iter().collect(),
+        text,
+        range,
+        locator,
+    }
+}
+
+/// A hit in a Markdown file whose whole text is `text`.
+pub fn hit(name: &str, text: &str) -> Hit {
+    let source = source(name);
+    let id = DocumentId::of(&source);
+    let word = text.find("owners").map(|start| TextRange { start, end: start + 6 });
+    Hit {
+        rank: 1,
+        score: 0.5,
+        document: HitDocument {
+            id,
+            source,
+            title: name.to_owned(),
+            media_type: MediaType::Markdown,
+            modified: Some(0),
+        },
+        passage: Passage {
+            chunk: ChunkKey { document: id, ordinal: 0 },
+            text: text.to_owned(),
+            range: TextRange { start: 0, end: text.len() },
+            locator: Some(Locator::Line { line: 3 }),
+            matches: word.into_iter().collect(),
+            sentence: None,
+        },
+        more: Vec::new(),
+        why: Why {
+            semantic: Some(SemanticWhy { rank: 1, score: 0.52 }),
+            keyword: Some(KeywordWhy { rank: 2, score: 3.1, terms: vec!["owners".to_owned()] }),
+        },
+    }
+}
+
+/// An answer with one hit for each name.
+pub fn response(names: &[&str]) -> SearchResponse {
+    SearchResponse {
+        query: "owner".to_owned(),
+        mode: SearchMode::Hybrid,
+        took_ms: 4.0,
+        hits: names.iter().map(|name| hit(name, "It has owners.")).collect(),
+        weaker: 0,
+        coverage: Coverage { indexed: 1, known: 1 },
+    }
+}
+
+pub fn entry(name: &str) -> LibraryEntry {
+    let source = source(name);
+    LibraryEntry {
+        id: DocumentId::of(&source),
+        source,
+        title: name.to_owned(),
+        media_type: MediaType::Markdown,
+        passages: 4,
+        bytes: 2_048,
+        modified: Some(0),
+        indexed_at: 0,
+    }
+}

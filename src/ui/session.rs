@@ -1,0 +1,197 @@
+//! Everything on screen as signals of plain structs, and the actions that components call.
+
+mod index;
+mod library;
+mod open;
+mod read;
+mod search;
+
+use std::path::PathBuf;
+
+use dioxus::core::{Task, spawn_forever};
+use dioxus::prelude::*;
+use lodestone::config::{Settings, Theme};
+
+use super::bridge::{self, Bridge};
+use super::dom;
+use super::keys::Command;
+use super::state::{
+    Activity, Health, LibraryState, NoticeAction, NoticeTone, Notices, Pane, ReaderState,
+    SearchState, View,
+};
+
+/// Whether the index can be used.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Phase {
+    Opening,
+    Ready,
+    Failed { reason: String },
+}
+
+/// A handle to all state of the window; cheap to copy, shared through the context.
+#[derive(Clone, Copy, PartialEq)]
+pub struct Session {
+    pub phase: Signal<Phase>,
+    pub view: Signal<View>,
+    pub search: Signal<SearchState>,
+    pub reader: Signal<ReaderState>,
+    pub library: Signal<LibraryState>,
+    pub activity: Signal<Activity>,
+    pub health: Signal<Health>,
+    pub notices: Signal<Notices>,
+    pub settings: Signal<Settings>,
+    pub pane: Signal<Pane>,
+    data_dir: CopyValue<Result<PathBuf, String>>,
+    bridge: CopyValue<Option<Bridge>>,
+    searching: CopyValue<Option<Task>>,
+    loading: CopyValue<Option<Task>>,
+    refreshing: CopyValue<bool>,
+}
+
+impl Session {
+    /// Made once, in the root component.
+    ///
+    /// Owned by the root scope, because tasks that outlive the component that started them run there.
+    pub fn new(data_dir: Result<PathBuf, String>, settings: Settings) -> Self {
+        Self {
+            phase: signal(Phase::Opening),
+            view: signal(View::default()),
+            search: signal(SearchState::default()),
+            reader: signal(ReaderState::default()),
+            library: signal(LibraryState::default()),
+            activity: signal(Activity::default()),
+            health: signal(Health::default()),
+            notices: signal(Notices::default()),
+            pane: signal(Pane::new(settings.reader_share)),
+            settings: signal(settings),
+            data_dir: value(data_dir),
+            bridge: value(None),
+            searching: value(None),
+            loading: value(None),
+            refreshing: value(false),
+        }
+    }
+
+    /// Takes the opened engine and asks what was typed meanwhile.
+    pub fn attach(mut self, bridge: Bridge) {
+        self.bridge.set(Some(bridge));
+        self.phase.set(Phase::Ready);
+        self.search_again();
+    }
+
+    /// Opens the index once more after it failed.
+    pub fn reopen(mut self) {
+        self.phase.set(Phase::Opening);
+        spawn_forever(bridge::run(self));
+    }
+
+    /// Takes a new width of the window.
+    pub fn resize(mut self, width_px: f64) {
+        let was_wide = self.pane.peek().is_wide();
+        self.pane.write().resize(width_px);
+        let is_wide = self.pane.peek().is_wide();
+        // A preview comes and goes with the room for it.
+        if is_wide != was_wide && *self.view.peek() == View::Search {
+            self.preview();
+        }
+    }
+
+    pub fn fail(mut self, reason: String) {
+        self.phase.set(Phase::Failed { reason });
+    }
+
+    fn bridge(self) -> Option<Bridge> {
+        self.bridge.read().clone()
+    }
+
+    /// Where the index lies, or why there is no place for it.
+    pub fn data_dir(self) -> Result<PathBuf, String> {
+        self.data_dir.read().clone()
+    }
+
+    /// Ends what runs before the window goes.
+    pub fn close(self) {
+        if let Some(bridge) = self.bridge() {
+            bridge.close();
+        }
+    }
+
+    pub fn run(self, command: Command) {
+        match command {
+            Command::FocusInput => dom::focus_text(self.view.peek().input_id()),
+            Command::Move(by) => self.move_selection(by),
+            Command::Open => self.open_selected(),
+            Command::OpenExternally => self.open_externally(),
+            Command::Step(by) => self.step(by),
+            Command::Back => self.back(),
+            Command::Show(view) => self.show(view),
+        }
+    }
+
+    pub fn show(mut self, view: View) {
+        if *self.view.peek() == view {
+            dom::focus_text(view.input_id());
+            return;
+        }
+        self.view.set(view);
+        self.reader.write().close();
+        match view {
+            View::Search => {
+                self.preview();
+                // The index may have changed while the answer was out of sight.
+                self.search_again();
+            }
+            View::Library => self.refresh_library(),
+        }
+    }
+
+    /// Backs out of one thing: a question, a reader that covers the list, then the query.
+    fn back(mut self) {
+        if self.library.peek().asking.is_some() {
+            self.library.write().asking = None;
+            return;
+        }
+        let covering = self.reader.peek().is_open() && !self.pane.peek().is_wide();
+        match *self.view.peek() {
+            _ if covering => self.close_reader(),
+            View::Search => self.clear_query(),
+            View::Library => self.close_reader(),
+        }
+    }
+
+    pub fn notify(mut self, tone: NoticeTone, text: String) {
+        let notice = self.notices.write().add(tone, text, None);
+        self.fade(&notice);
+    }
+
+    pub fn act(self, action: NoticeAction) {
+        match action {
+            NoticeAction::ShowSkipped => self.show_skipped(),
+        }
+    }
+
+    pub fn set_theme(mut self, theme: Theme) {
+        self.settings.write().theme = theme;
+        self.save_settings();
+    }
+
+    pub fn save_settings(mut self) {
+        self.settings.write().reader_share = Some(self.pane.peek().share());
+        let settings = self.settings.peek().clone();
+        let Ok(data_dir) = self.data_dir() else { return };
+        spawn_forever(async move {
+            let saved = tokio::task::spawn_blocking(move || settings.save(&data_dir)).await;
+            if let Ok(Err(error)) = saved {
+                self.notify(NoticeTone::Warning, error.to_string());
+            }
+        });
+    }
+}
+
+fn signal<T: 'static>(initial: T) -> Signal<T> {
+    Signal::new_in_scope(initial, ScopeId::ROOT)
+}
+
+fn value<T: 'static>(initial: T) -> CopyValue<T> {
+    CopyValue::new_in_scope(initial, ScopeId::ROOT)
+}

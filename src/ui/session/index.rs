@@ -1,0 +1,124 @@
+use std::path::PathBuf;
+use std::time::Duration;
+
+use dioxus::core::spawn_forever;
+use dioxus::prelude::*;
+use lodestone::engine::{EngineEvent, JobId, ModelState};
+
+use super::Session;
+use crate::ui::state::{Notice, NoticeTone, View};
+
+/// While documents stream in, what is on screen follows at this pace.
+const REFRESH_AFTER: Duration = Duration::from_millis(500);
+const NOTICE_STAYS: Duration = Duration::from_secs(6);
+
+impl Session {
+    pub fn index(self, paths: Vec<PathBuf>) {
+        if paths.is_empty() {
+            return;
+        }
+        let Some(bridge) = self.bridge() else {
+            let text = "The index is not open, so nothing can be added to it.".to_owned();
+            return self.notify(NoticeTone::Warning, text);
+        };
+        bridge.index(paths);
+    }
+
+    pub fn pick_files(self) {
+        spawn_forever(async move {
+            let dialog = rfd::AsyncFileDialog::new().set_title("Index files");
+            let picked = dialog.pick_files().await.unwrap_or_default();
+            self.index(picked.iter().map(|file| file.path().to_path_buf()).collect());
+        });
+    }
+
+    pub fn pick_folders(self) {
+        spawn_forever(async move {
+            let dialog = rfd::AsyncFileDialog::new().set_title("Index folders");
+            let picked = dialog.pick_folders().await.unwrap_or_default();
+            self.index(picked.iter().map(|folder| folder.path().to_path_buf()).collect());
+        });
+    }
+
+    pub fn cancel(mut self, job: JobId) {
+        self.activity.write().cancelling(job);
+        if let Some(bridge) = self.bridge() {
+            bridge.cancel(job);
+        }
+    }
+
+    /// Shows what happened in the engine; a burst of events paints once.
+    pub fn apply(mut self, events: &[EngineEvent]) {
+        for event in events {
+            match event {
+                EngineEvent::Model(model) => {
+                    self.health.write().apply(event);
+                    self.refine(model);
+                }
+                EngineEvent::JobStarted { .. } | EngineEvent::JobProgress { .. } => {
+                    self.activity.write().apply(event);
+                }
+                EngineEvent::JobFinished { .. } => {
+                    self.activity.write().apply(event);
+                    let notice = self.notices.write().apply(event);
+                    if let Some(notice) = notice {
+                        self.fade(&notice);
+                    }
+                    self.refresh_soon();
+                }
+                EngineEvent::IndexChanged { .. } => {
+                    self.health.write().apply(event);
+                    self.refresh_soon();
+                }
+            }
+        }
+    }
+
+    /// Events were missed, so everything is asked for anew.
+    pub fn resync(mut self) {
+        self.activity.write().forget();
+        self.refresh_soon();
+    }
+
+    fn refine(self, model: &ModelState) {
+        if self.search.peek().can_refine(model) {
+            self.search_again();
+        }
+    }
+
+    /// Brings everything that shows the index up to date, at a bounded pace.
+    pub fn refresh_soon(mut self) {
+        if std::mem::replace(&mut *self.refreshing.write(), true) {
+            return;
+        }
+        spawn_forever(async move {
+            // What happens while waiting is seen by this refresh; what happens after starts another.
+            tokio::time::sleep(REFRESH_AFTER).await;
+            self.refreshing.set(false);
+            match *self.view.peek() {
+                View::Search => self.search_again(),
+                View::Library => self.refresh_library(),
+            }
+            self.refresh_health().await;
+        });
+    }
+
+    pub async fn refresh_health(mut self) {
+        let Some(bridge) = self.bridge() else { return };
+        match bridge.status().await {
+            Ok(status) => self.health.write().refresh(&status),
+            Err(problem) => self.notify(NoticeTone::Warning, problem),
+        }
+    }
+
+    pub(super) fn fade(mut self, notice: &Notice) {
+        if !notice.fades() {
+            return;
+        }
+        let id = notice.id;
+        spawn_forever(async move {
+            tokio::time::sleep(NOTICE_STAYS).await;
+            self.notices.write().dismiss(id);
+        });
+    }
+}

@@ -1,0 +1,58 @@
+use dioxus::core::spawn_forever;
+use dioxus::prelude::*;
+use lodestone::data::DocumentId;
+
+use super::Session;
+use crate::ui::state::{LibraryTab, NoticeTone, View};
+
+impl Session {
+    /// Loads the list of documents and of what could not be indexed.
+    pub fn refresh_library(mut self) {
+        let Some(bridge) = self.bridge() else { return };
+        spawn_forever(async move {
+            let entries = bridge.library().await;
+            let skipped = bridge.status().await.map(|status| status.skipped);
+            match (entries, skipped) {
+                (Ok(entries), Ok(skipped)) => self.library.write().refresh(entries, skipped),
+                (Err(problem), _) | (_, Err(problem)) => self.notify(NoticeTone::Warning, problem),
+            }
+        });
+    }
+
+    pub fn show_skipped(mut self) {
+        self.library.write().show(LibraryTab::Skipped);
+        if *self.view.peek() != View::Library {
+            self.show(View::Library);
+        }
+    }
+
+    /// Asks whether a document is to be removed from the index.
+    pub fn ask_removal(mut self, id: DocumentId) {
+        self.library.write().asking = Some(id);
+    }
+
+    pub fn keep(mut self) {
+        self.library.write().asking = None;
+    }
+
+    /// Removes the document that was asked about.
+    pub fn remove_asked(mut self) {
+        let asked = self.library.write().asking.take();
+        let entry = asked.and_then(|id| self.library.peek().entry(id).cloned());
+        let (Some(entry), Some(bridge)) = (entry, self.bridge()) else { return };
+        if self.reader.peek().target().is_some_and(|target| target.id == entry.id) {
+            self.close_reader();
+        }
+        spawn_forever(async move {
+            match bridge.remove(&entry.source).await {
+                Ok(()) => {
+                    let text = format!("{} is no longer in the index.", entry.title);
+                    self.notify(NoticeTone::Quiet, text);
+                }
+                Err(problem) => self.notify(NoticeTone::Warning, problem),
+            }
+            self.refresh_library();
+            self.refresh_health().await;
+        });
+    }
+}

@@ -1,0 +1,66 @@
+use std::path::PathBuf;
+
+use dioxus::core::spawn_forever;
+use dioxus::prelude::*;
+use lodestone::data::Source;
+
+use super::Session;
+use crate::ui::state::{NoticeTone, View};
+
+impl Session {
+    /// The source that is in the reader, or else selected.
+    fn source_in_hand(self) -> Option<Source> {
+        if let Some(open) = self.reader.peek().document() {
+            return Some(open.view.source.clone());
+        }
+        match *self.view.peek() {
+            View::Search => {
+                self.search.peek().selected_hit().map(|hit| hit.document.source.clone())
+            }
+            View::Library => None,
+        }
+    }
+
+    /// Opens what is in hand in the system's application.
+    pub fn open_externally(self) {
+        if let Some(source) = self.source_in_hand() {
+            self.open_source(source);
+        }
+    }
+
+    pub fn open_source(self, source: Source) {
+        self.hand_over(source.to_string(), move || match source {
+            Source::File(path) => opener::open(present(path)?),
+            Source::Web(url) => opener::open_browser(url.as_str()),
+        });
+    }
+
+    /// Shows a file in the file manager.
+    pub fn reveal(self, path: PathBuf) {
+        self.hand_over(path.display().to_string(), move || opener::reveal(present(path)?));
+    }
+
+    /// Asks another program off the window's thread and tells when that fails.
+    fn hand_over(
+        self,
+        name: String,
+        ask: impl FnOnce() -> Result<(), opener::OpenError> + Send + 'static,
+    ) {
+        spawn_forever(async move {
+            let problem = match tokio::task::spawn_blocking(ask).await {
+                Ok(Ok(())) => return,
+                Ok(Err(error)) => error.to_string(),
+                Err(error) => error.to_string(),
+            };
+            self.notify(NoticeTone::Warning, format!("{name} could not be opened: {problem}"));
+        });
+    }
+}
+
+/// Launchers fail in their own ways on a file that has gone, so it is looked for first.
+fn present(path: PathBuf) -> Result<PathBuf, opener::OpenError> {
+    match path.symlink_metadata() {
+        Ok(_) => Ok(path),
+        Err(error) => Err(opener::OpenError::Io(error)),
+    }
+}

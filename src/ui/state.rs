@@ -1,0 +1,17 @@
+//! What is on screen, as plain structs that know neither the window nor the engine's handle.
+
+mod activity;
+mod health;
+mod library;
+mod notices;
+mod pane;
+mod reader;
+mod search;
+
+pub use activity::Activity;
+pub use health::Health;
+pub use library::{LibraryState, LibraryTab, ROW_PX};
+pub use notices::{Notice, NoticeAction, NoticeTone, Notices};
+pub use pane::{Pane, View};
+pub use reader::{OpenDocument, ReaderState, Target};
+pub use search::{HITS_MAX, SearchState};

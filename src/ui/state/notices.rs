@@ -1,0 +1,141 @@
+use lodestone::engine::{EngineEvent, IngestReport, JobOutcome};
+
+use crate::ui::wording::{count, counted};
+
+/// Short messages over the window's edge, newest last.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Notices {
+    next: u64,
+    shown: Vec<Notice>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Notice {
+    pub id: u64,
+    pub tone: NoticeTone,
+    pub text: String,
+    pub action: Option<NoticeAction>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NoticeTone {
+    Quiet,
+    Warning,
+}
+
+/// What the link in a notice does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NoticeAction {
+    ShowSkipped,
+}
+
+impl Notice {
+    /// Whether it goes by itself: nothing has to be read or done.
+    pub fn fades(&self) -> bool {
+        self.tone == NoticeTone::Quiet && self.action.is_none()
+    }
+}
+
+/// Notices kept at once; an older one gives way.
+const SHOWN_MAX: usize = 3;
+
+impl Notices {
+    /// Shows a notice and gives it back with its id.
+    pub fn add(&mut self, tone: NoticeTone, text: String, action: Option<NoticeAction>) -> Notice {
+        let notice = Notice { id: self.next, tone, text, action };
+        self.next += 1;
+        self.shown.push(notice.clone());
+        if self.shown.len() > SHOWN_MAX {
+            self.shown.remove(0);
+        }
+        notice
+    }
+
+    /// The summary of a job that ended; other events say nothing here.
+    pub fn apply(&mut self, event: &EngineEvent) -> Option<Notice> {
+        let EngineEvent::JobFinished { outcome, .. } = event else { return None };
+        let (tone, text, skipped) = match outcome {
+            JobOutcome::Done(report) => (NoticeTone::Quiet, done(report), report.skipped.len()),
+            JobOutcome::Cancelled(report) => {
+                let kept = counted(report.indexed, "file");
+                let text = format!("Cancelled. {kept} indexed before that, and kept.");
+                (NoticeTone::Quiet, text, report.skipped.len())
+            }
+            JobOutcome::Failed { reason } => {
+                (NoticeTone::Warning, format!("Indexing stopped: {reason}"), 0)
+            }
+        };
+        Some(self.add(tone, text, (skipped > 0).then_some(NoticeAction::ShowSkipped)))
+    }
+
+    pub fn dismiss(&mut self, id: u64) {
+        self.shown.retain(|notice| notice.id != id);
+    }
+
+    pub fn shown(&self) -> &[Notice] {
+        &self.shown
+    }
+}
+
+/// `Indexed 34 files, 3 unchanged, 2 not indexed.`
+fn done(report: &IngestReport) -> String {
+    let mut parts = Vec::new();
+    if report.indexed > 0 {
+        parts.push(format!("Indexed {}", counted(report.indexed, "file")));
+    }
+    let mut also = |number: u64, what: &str| {
+        if number > 0 {
+            parts.push(format!("{} {what}", count(number)));
+        }
+    };
+    also(report.unchanged, "unchanged");
+    also(report.removed, "gone");
+    also(report.skipped.len() as u64, "not indexed");
+    if parts.is_empty() {
+        return "Nothing to index there.".to_owned();
+    }
+    format!("{}.", parts.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use lodestone::engine::{JobId, Skipped};
+
+    use super::*;
+
+    fn ended(outcome: JobOutcome) -> Notice {
+        let event = EngineEvent::JobFinished { job: JobId(1), outcome };
+        Notices::default().apply(&event).unwrap()
+    }
+
+    #[test]
+    fn a_summary_counts_and_links_to_reasons() {
+        let skipped = vec![Skipped { source: "/a.bin".into(), reason: "binary".into() }];
+        let report = IngestReport { indexed: 34, unchanged: 3, skipped, ..IngestReport::default() };
+        let notice = ended(JobOutcome::Done(report));
+        assert_eq!(notice.text, "Indexed 34 files, 3 unchanged, 1 not indexed.");
+        assert_eq!(notice.action, Some(NoticeAction::ShowSkipped));
+        assert!(!notice.fades());
+    }
+
+    #[test]
+    fn nothing_found_and_failure_are_told() {
+        let nothing = ended(JobOutcome::Done(IngestReport::default()));
+        assert_eq!(nothing.text, "Nothing to index there.");
+        assert!(nothing.fades());
+        let failed = ended(JobOutcome::Failed { reason: "disk full".into() });
+        assert_eq!(failed.text, "Indexing stopped: disk full");
+        assert!(!failed.fades());
+    }
+
+    #[test]
+    fn notices_can_be_dismissed_and_stay_few() {
+        let mut notices = Notices::default();
+        for at in 0..5 {
+            notices.add(NoticeTone::Quiet, format!("{at}"), None);
+        }
+        assert_eq!(notices.shown().len(), SHOWN_MAX);
+        notices.dismiss(4);
+        assert_eq!(notices.shown().last().unwrap().text, "3");
+    }
+}

@@ -1,0 +1,49 @@
+use dioxus::prelude::*;
+
+use super::button::Button;
+use super::use_session;
+
+/// The job that runs: how far, with what, how fast, how long still.
+#[component]
+pub fn ActivityStrip() -> Element {
+    let session = use_session();
+    let activity = session.activity.read();
+    let Some(job) = activity.current() else { return VNode::empty() };
+    let id = job.id;
+    let percent = job.share().map(|share| share * 100.0);
+    let waiting = activity.waiting();
+    rsx! {
+        section { id: "activity", class: "strip", aria_label: "Indexing",
+            div {
+                class: "strip-bar",
+                role: "progressbar",
+                aria_label: "{job.label}",
+                aria_valuemin: "0",
+                aria_valuemax: "100",
+                aria_valuenow: percent.map(|percent| percent.round().to_string()),
+                "data-open": percent.is_none(),
+                span { class: "strip-fill", style: "width: {percent.unwrap_or(100.0):.1}%" }
+            }
+            strong { class: "strip-label", "{job.label}" }
+            span { class: "strip-files", "{job.files()}" }
+            span { class: "strip-hand", {job.in_hand().unwrap_or_default()} }
+            if let Some(speed) = job.speed() {
+                span { class: "strip-fact", "{speed}" }
+            }
+            if let Some(left) = job.left() {
+                span { class: "strip-fact", "{left}" }
+            }
+            if waiting > 0 {
+                span { class: "strip-fact", "{waiting} more waiting" }
+            }
+            Button {
+                id: "cancel-job",
+                text: if job.cancelling { "Cancelling" } else { "Cancel" },
+                label: "Cancel indexing; what is done stays",
+                tone: "plain",
+                disabled: job.cancelling,
+                onpress: move |()| session.cancel(id),
+            }
+        }
+    }
+}

@@ -1,0 +1,109 @@
+use dioxus::desktop::tao::event::Event;
+use dioxus::desktop::{WindowEvent, use_asset_handler, use_wry_event_handler, window};
+use dioxus::prelude::*;
+use lodestone::config::Theme;
+
+use super::activity_strip::ActivityStrip;
+use super::drop_target::DropTarget;
+use super::library::LibraryView;
+use super::notices::NoticeStack;
+use super::rail::Rail;
+use super::reader::ReaderPane;
+use super::search::SearchView;
+use super::splitter::Splitter;
+use super::status_bar::StatusBar;
+use super::trouble::Trouble;
+use crate::ui::session::{Phase, Session};
+use crate::ui::state::{NoticeTone, View};
+use crate::ui::{Start, assets, bridge, dom, keys};
+
+/// The root: provides the session, takes keys and drops, and divides the window.
+#[component]
+pub fn App() -> Element {
+    let start = use_context::<Start>();
+    let session = use_context_provider(|| Session::new(start.data_dir, start.settings));
+    use_asset_handler(assets::FONTS, |request, responder| {
+        assets::serve_font(&request, responder);
+    });
+    use_effect(dom::load_fonts);
+    use_hook(|| {
+        if let Some(trouble) = start.trouble {
+            session.notify(NoticeTone::Warning, trouble);
+        }
+        spawn(bridge::run(session));
+    });
+    use_wry_event_handler(move |event, _| {
+        if let Event::WindowEvent { event: WindowEvent::CloseRequested, .. } = event {
+            window().set_visible(false);
+            session.close();
+            // The event loop leaves through `exit`, which drops nothing.
+            start.telemetry.flush();
+        }
+    });
+    let theme = match session.settings.read().theme {
+        Theme::System => "system",
+        Theme::Light => "light",
+        Theme::Dark => "dark",
+    };
+    rsx! {
+        div {
+            id: "app",
+            "data-theme": theme,
+            tabindex: "-1",
+            onkeydown: move |event| {
+                if event.is_composing() {
+                    return;
+                }
+                if let Some(command) = keys::command(&event.key(), event.modifiers()) {
+                    event.prevent_default();
+                    session.run(command);
+                }
+            },
+            onresize: move |event| {
+                if let Ok(size) = event.get_border_box_size() {
+                    session.resize(size.width);
+                }
+            },
+            DropTarget {
+                Rail {}
+                Content {}
+                ActivityStrip {}
+                StatusBar {}
+                NoticeStack {}
+            }
+        }
+    }
+}
+
+#[component]
+fn Content() -> Element {
+    let session = use_context::<Session>();
+    if let Phase::Failed { reason } = session.phase.cloned() {
+        return rsx! {
+            Trouble { reason }
+        };
+    }
+    let reading = session.reader.read().is_open();
+    let pane = session.pane.cloned();
+    let covering = reading && !pane.is_wide();
+    rsx! {
+        main { class: "content", "data-reader": if covering { "covers" } else { "beside" },
+            section { class: "list-pane", aria_label: session.view.read().name(),
+                match session.view.cloned() {
+                    View::Search => rsx! {
+                        SearchView {}
+                    },
+                    View::Library => rsx! {
+                        LibraryView {}
+                    },
+                }
+            }
+            if reading {
+                if !covering {
+                    Splitter {}
+                }
+                ReaderPane {}
+            }
+        }
+    }
+}

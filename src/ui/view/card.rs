@@ -1,0 +1,168 @@
+use dioxus::prelude::*;
+use lodestone::data::Hit;
+
+use super::button::Button;
+use super::icon::{Icon, Symbol};
+use super::use_session;
+use crate::ui::text::{Excerpt, Piece};
+use crate::ui::wording::{breadcrumb, date, now, type_name, why_lines};
+
+/// One hit: where it is, what it says, and, when selected, what can be done with it.
+#[component]
+pub fn Card(hit: Hit, at: usize, selected: bool, why: bool) -> Element {
+    let session = use_session();
+    let document = &hit.document;
+    let excerpt = Excerpt::of(&hit.passage, document.media_type);
+    let trail = breadcrumb(&document.source, std::env::home_dir().as_deref()).join(" › ");
+    let modified = document.modified.map(|seconds| date(seconds, now()));
+    let more = hit.more.len();
+    rsx! {
+        div { class: "card", role: "presentation", "data-selected": selected,
+            div {
+                id: "hit-{at}",
+                class: "card-body",
+                role: "option",
+                aria_selected: selected,
+                onclick: move |_| session.open_hit(at),
+                ondoubleclick: {
+                    let source = document.source.clone();
+                    move |_| session.open_source(source.clone())
+                },
+                div { class: "card-head",
+                    Icon { symbol: Symbol::of_type(document.media_type) }
+                    h2 { class: "card-title", dir: "auto", "{document.title}" }
+                    if let Some(locator) = &hit.passage.locator {
+                        span { class: "card-locator", title: "{locator}", dir: "auto", "{locator}" }
+                    }
+                }
+                p { class: "card-where",
+                    span { class: "trail", title: "{document.source}", "{trail}" }
+                    span { class: "fact", {type_name(document.media_type)} }
+                    if let Some(modified) = modified {
+                        span { class: "fact", "{modified}" }
+                    }
+                    if more > 0 {
+                        span { class: "fact more", "{more} more here" }
+                    }
+                }
+                Passage { excerpt }
+            }
+            if selected {
+                Actions { hit: hit.clone(), why }
+            }
+            if why {
+                ul { class: "why", id: "why", aria_label: "Why this result",
+                    for line in why_lines(&hit) {
+                        li { key: "{line}", "{line}" }
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[component]
+fn Passage(excerpt: Excerpt) -> Element {
+    let face = if excerpt.is_code { "code" } else { "prose" };
+    rsx! {
+        p { class: "passage {face}", dir: "auto",
+            for (at , piece) in excerpt.pieces.iter().enumerate() {
+                PieceText { key: "{at}", piece: piece.clone() }
+            }
+        }
+    }
+}
+
+#[component]
+fn PieceText(piece: Piece) -> Element {
+    let class = piece.sentence.then_some("sentence");
+    if piece.matched {
+        rsx! {
+            mark { class, "{piece.text}" }
+        }
+    } else {
+        rsx! {
+            span { class, "{piece.text}" }
+        }
+    }
+}
+
+#[component]
+fn Actions(hit: Hit, why: bool) -> Element {
+    let session = use_session();
+    let source = hit.document.source.clone();
+    let path = source.path().map(std::path::Path::to_path_buf);
+    rsx! {
+        div { class: "card-actions", role: "toolbar", aria_label: "Actions on this result",
+            Button {
+                symbol: Symbol::Open,
+                text: "Open",
+                label: "Open in the system's application",
+                onpress: move |()| session.open_source(source.clone()),
+            }
+            if let Some(path) = path {
+                Button {
+                    symbol: Symbol::Folder,
+                    text: "Reveal",
+                    label: "Reveal in the file manager",
+                    onpress: move |()| session.reveal(path.clone()),
+                }
+            }
+            Button {
+                symbol: Symbol::Copy,
+                text: "Copy",
+                label: "Copy the passage",
+                copies: hit.passage.text.clone(),
+                onpress: |()| {},
+            }
+            Button {
+                symbol: Symbol::Why,
+                text: "Why",
+                label: "Why this result stands here",
+                pressed: why,
+                onpress: move |()| session.toggle_why(),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ui::fixture;
+    use crate::ui::view::tests::rendered;
+
+    #[component]
+    fn OneCard(why: bool) -> Element {
+        let mut hit = fixture::hit("a.md", "It *has* owners. <b>");
+        hit.more = vec![fixture::passage(0); 4];
+        rsx! {
+            Card { hit, at: 0, selected: true, why }
+        }
+    }
+
+    #[test]
+    fn a_card_names_the_place_and_marks_the_words() {
+        let html = rendered(|| rsx! { OneCard { why: false } });
+        for part in [
+            r#"role="option""#,
+            ">a.md</h2>",
+            ">line 3</span>",
+            ">docs</span>",
+            ">Markdown</span>",
+            ">4 more here</span>",
+            "<mark>owners</mark>",
+            "It has ",
+            r#"data-copy="It *has* owners. &#60;b&#62;""#,
+        ] {
+            assert!(html.contains(part), "{part} in {html}");
+        }
+        assert!(!html.contains(r#"id="why""#));
+    }
+
+    #[test]
+    fn the_reasons_unfold() {
+        let html = rendered(|| rsx! { OneCard { why: true } });
+        assert!(html.contains("By meaning: 1st of all passages"), "{html}");
+    }
+}

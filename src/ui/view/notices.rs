@@ -1,0 +1,42 @@
+use dioxus::prelude::*;
+
+use super::button::Button;
+use super::icon::{Icon, Symbol};
+use super::use_session;
+use crate::ui::state::{NoticeAction, NoticeTone};
+
+/// What happened and needs no answer, over the lower edge.
+#[component]
+pub fn NoticeStack() -> Element {
+    let mut session = use_session();
+    rsx! {
+        div { id: "notices", class: "notices", role: "log", aria_live: "polite",
+            for notice in session.notices.read().shown().iter().cloned() {
+                div { key: "{notice.id}", class: "notice",
+                    if notice.tone == NoticeTone::Warning {
+                        Icon { symbol: Symbol::Warning }
+                    }
+                    span { class: "notice-text", "{notice.text}" }
+                    if let Some(action) = notice.action {
+                        Button {
+                            tone: "link",
+                            text: match action {
+                                NoticeAction::ShowSkipped => "See why",
+                            },
+                            label: "Show what was not indexed, with reasons",
+                            onpress: move |()| {
+                                session.notices.write().dismiss(notice.id);
+                                session.act(action);
+                            },
+                        }
+                    }
+                    Button {
+                        symbol: Symbol::Close,
+                        label: "Dismiss",
+                        onpress: move |()| session.notices.write().dismiss(notice.id),
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,124 @@
+use std::path::{Component, Path};
+
+use lodestone::data::{MediaType, Source};
+
+use super::counted;
+
+/// Folders shown before the rest folds into an ellipsis.
+const FOLDERS_SHOWN: usize = 3;
+
+/// The folders of a file, or the site and path of a page, outermost first and short enough for one
+/// line. The name of the document itself is left out.
+pub fn breadcrumb(source: &Source, home: Option<&Path>) -> Vec<String> {
+    let parts = match source {
+        Source::File(path) => folders(path, home),
+        Source::Web(url) => {
+            let mut parts: Vec<String> = url.host_str().map(str::to_owned).into_iter().collect();
+            parts.extend(url.path_segments().into_iter().flatten().map(str::to_owned));
+            if parts.len() > 1 {
+                parts.pop();
+            }
+            parts.retain(|part| !part.is_empty());
+            parts
+        }
+    };
+    fold(parts)
+}
+
+fn folders(path: &Path, home: Option<&Path>) -> Vec<String> {
+    let folder = path.parent().unwrap_or(path);
+    let inside_home = home.and_then(|home| folder.strip_prefix(home).ok());
+    let mut parts: Vec<String> = inside_home.map(|_| "~".to_owned()).into_iter().collect();
+    for component in inside_home.unwrap_or(folder).components() {
+        match component {
+            Component::Normal(name) => parts.push(name.to_string_lossy().into_owned()),
+            Component::Prefix(prefix) => {
+                parts.push(prefix.as_os_str().to_string_lossy().into_owned());
+            }
+            Component::RootDir | Component::CurDir | Component::ParentDir => {}
+        }
+    }
+    if parts.is_empty() {
+        parts.push(std::path::MAIN_SEPARATOR.to_string());
+    }
+    parts
+}
+
+fn fold(mut parts: Vec<String>) -> Vec<String> {
+    if parts.len() > FOLDERS_SHOWN {
+        let tail = parts.split_off(parts.len() - FOLDERS_SHOWN);
+        parts = std::iter::once("…".to_owned()).chain(tail).collect();
+    }
+    parts
+}
+
+/// What kind of document it is, for a person.
+pub fn type_name(media_type: MediaType) -> &'static str {
+    match media_type {
+        MediaType::Text => "Text",
+        MediaType::Markdown => "Markdown",
+        MediaType::Html => "Web page",
+        MediaType::Code => "Code",
+    }
+}
+
+/// What a drop of these paths will do: `Index 3 files`, `Index folder Notes`.
+///
+/// `is_folder` runs beside `paths`.
+pub fn drop_label(paths: &[&Path], is_folder: &[bool]) -> String {
+    let name = |path: &Path| {
+        path.file_name().map_or_else(|| path.display().to_string(), |n| n.to_string_lossy().into())
+    };
+    let folders = is_folder.iter().filter(|folder| **folder).count() as u64;
+    let files = paths.len() as u64 - folders;
+    match (paths, folders, files) {
+        ([], ..) => "Drop files or folders to index them".to_owned(),
+        ([path], 1, _) => format!("Index folder {}", name(path)),
+        ([path], ..) => format!("Index {}", name(path)),
+        (_, 0, files) => format!("Index {}", counted(files, "file")),
+        (_, folders, 0) => format!("Index {}", counted(folders, "folder")),
+        (_, folders, files) => {
+            format!("Index {} and {}", counted(folders, "folder"), counted(files, "file"))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn trail(path: &str) -> String {
+        breadcrumb(&Source::File(path.into()), Some(Path::new("/home/ada"))).join(" › ")
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_trail_names_the_folders_that_matter() {
+        assert_eq!(trail("/home/ada/notes/rust/a.md"), "~ › notes › rust");
+        assert_eq!(trail("/home/ada/a.md"), "~");
+        assert_eq!(trail("/srv/a/b/c/d/e.md"), "… › b › c › d");
+        assert_eq!(trail("/a.md"), "/");
+        assert_eq!(trail("/home/adam/a.md"), "home › adam");
+    }
+
+    #[test]
+    fn a_page_starts_at_its_site() {
+        let page = |url: &str| {
+            let source = Source::from_key(url).unwrap();
+            breadcrumb(&source, None).join(" › ")
+        };
+        assert_eq!(page("https://example.org/book/ch1.html"), "example.org › book");
+        assert_eq!(page("https://example.org/"), "example.org");
+    }
+
+    #[test]
+    fn a_drop_names_what_will_happen() {
+        let notes = Path::new("/x/Notes");
+        let file = Path::new("/x/a.md");
+        assert_eq!(drop_label(&[notes], &[true]), "Index folder Notes");
+        assert_eq!(drop_label(&[file], &[false]), "Index a.md");
+        assert_eq!(drop_label(&[file, file, file], &[false; 3]), "Index 3 files");
+        assert_eq!(drop_label(&[notes, file], &[true, false]), "Index 1 folder and 1 file");
+        assert_eq!(drop_label(&[], &[]), "Drop files or folders to index them");
+    }
+}
