@@ -77,4 +77,53 @@ mod tests {
             assert!(!head.contains(far), "{far}");
         }
     }
+
+    /// The value of a color token, in the light theme or the dark one.
+    fn color(dark: bool, name: &str) -> [f64; 3] {
+        let blocks: Vec<&str> = TOKENS.split("color-scheme:").collect();
+        let block = blocks[if dark { 2 } else { 1 }];
+        let value = block.split(&format!("--{name}: #")).nth(1).unwrap();
+        [0, 2, 4].map(|at| f64::from(u8::from_str_radix(&value[at..at + 2], 16).unwrap()) / 255.0)
+    }
+
+    /// Contrast of two colors as WCAG 2.2 defines it, 1 ..= 21.
+    fn contrast(a: [f64; 3], b: [f64; 3]) -> f64 {
+        let luminance = |color: [f64; 3]| {
+            let linear = color
+                .map(|c| if c <= 0.04045 { c / 12.92 } else { ((c + 0.055) / 1.055).powf(2.4) });
+            0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+        };
+        let (a, b) = (luminance(a) + 0.05, luminance(b) + 0.05);
+        (a / b).max(b / a)
+    }
+
+    #[test]
+    fn every_text_is_readable_on_every_ground_it_stands_on() {
+        let grounds = ["frame", "surface", "raised", "hover", "selected", "chosen", "found"];
+        let mut pairs: Vec<(&str, &str)> = grounds
+            .into_iter()
+            .flat_map(|ground| [("ink", ground), ("ink-soft", ground), ("ink-faint", ground)])
+            .collect();
+        pairs.extend([
+            ("ink", "sentence"),
+            ("ink-soft", "sentence"),
+            ("match-ink", "match"),
+            ("accent", "surface"),
+            ("accent", "frame"),
+            ("accent", "selected"),
+            ("on-accent", "accent"),
+            ("on-accent", "accent-hover"),
+            ("warning", "warning-surface"),
+            ("warning", "frame"),
+            ("warning", "raised"),
+            ("danger", "surface"),
+            ("danger", "hover"),
+        ]);
+        for dark in [false, true] {
+            for (text, ground) in &pairs {
+                let ratio = contrast(color(dark, text), color(dark, ground));
+                assert!(ratio >= 4.5, "{text} on {ground}, dark {dark}: {ratio:.2}");
+            }
+        }
+    }
 }

@@ -24,19 +24,22 @@ pub struct Bridge {
 const CLOSE_WITHIN: Duration = Duration::from_secs(3);
 
 /// Opens the engine and shows its events until it is closed.
-pub async fn run(session: Session) {
-    let data_dir = match session.data_dir() {
-        Ok(data_dir) => data_dir,
-        Err(reason) => return session.fail(reason),
-    };
-    match open(data_dir).await {
-        Ok(engine) => {
-            let events = engine.events();
-            session.attach(Bridge { engine });
-            session.refresh_health().await;
-            pump(session, events).await;
+pub fn run(session: &Session) -> impl Future<Output = ()> + use<> {
+    let session = *session;
+    async move {
+        let opened = match session.data_dir() {
+            Ok(data_dir) => open(data_dir).await,
+            Err(reason) => Err(reason),
+        };
+        match opened {
+            Ok(engine) => {
+                let events = engine.events();
+                session.attach(Bridge { engine });
+                session.refresh_health().await;
+                pump(&session, events).await;
+            }
+            Err(reason) => session.fail(reason),
         }
-        Err(reason) => session.fail(reason),
     }
 }
 
@@ -49,7 +52,7 @@ async fn open(data_dir: PathBuf) -> Result<Engine, String> {
     }
 }
 
-async fn pump(session: Session, mut events: Receiver<EngineEvent>) {
+async fn pump(session: &Session, mut events: Receiver<EngineEvent>) {
     loop {
         let mut burst = match events.recv().await {
             Ok(event) => vec![event],

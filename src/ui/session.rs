@@ -82,7 +82,7 @@ impl Session {
     /// Opens the index once more after it failed.
     pub fn reopen(mut self) {
         self.phase.set(Phase::Opening);
-        spawn_forever(bridge::run(self));
+        spawn_forever(bridge::run(&self));
     }
 
     /// Takes a new width of the window.

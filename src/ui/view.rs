@@ -38,14 +38,16 @@ mod tests {
 
     use super::*;
 
+    #[derive(Clone)]
+    struct Content(fn() -> Element);
+
     /// The HTML of a component inside a session.
     pub fn rendered(content: fn() -> Element) -> String {
-        #[component]
-        fn Root(content: fn() -> Element) -> Element {
+        fn root() -> Element {
             use_context_provider(|| Session::new(Err("none".to_owned()), Settings::default()));
-            content()
+            (use_context::<Content>().0)()
         }
-        let mut dom = VirtualDom::new_with_props(Root, RootProps { content });
+        let mut dom = VirtualDom::new(root).with_root_context(Content(content));
         dom.rebuild_in_place();
         dioxus_ssr::render(&dom)
     }

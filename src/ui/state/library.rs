@@ -38,7 +38,7 @@ impl LibraryState {
         self.entries = entries;
         self.skipped = skipped;
         self.loaded = true;
-        if !self.asking.is_some_and(|id| self.entry(id).is_some()) {
+        if self.asking.is_some_and(|id| self.entry(id).is_none()) {
             self.asking = None;
         }
         self.pass();

@@ -223,7 +223,7 @@ mod tests {
         for piece in Excerpt::of(passage, media_type).pieces {
             let word = if piece.matched { "*" } else { "" };
             let (open, close) = if piece.sentence { ("[", "]") } else { ("", "") };
-            out += &format!("{open}{word}{}{word}{close}", piece.text);
+            out.extend([open, word, &piece.text, word, close]);
         }
         out.replace("][", "")
     }

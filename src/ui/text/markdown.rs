@@ -23,7 +23,10 @@ pub fn blocks(text: &str) -> Vec<Node> {
                 in_head = in_head && !matches!(end, TagEnd::TableHead);
                 builder.close();
             }
-            Event::Text(shown) => builder.leaf(&shown, range),
+            Event::Text(shown)
+            | Event::Html(shown)
+            | Event::InlineMath(shown)
+            | Event::DisplayMath(shown) => builder.leaf(&shown, range),
             Event::Code(shown) => {
                 builder.open(Kind::InlineCode, range.clone());
                 builder.leaf(&shown, builder.inside_ticks(range));
@@ -39,10 +42,8 @@ pub fn blocks(text: &str) -> Vec<Node> {
             Event::FootnoteReference(name) => {
                 builder.push(Node::new(Kind::Shown(format!("[{name}]")), range));
             }
-            Event::Html(shown) => builder.leaf(&shown, range),
             // Tags inside a sentence say nothing to a reader.
             Event::InlineHtml(_) => {}
-            Event::InlineMath(shown) | Event::DisplayMath(shown) => builder.leaf(&shown, range),
         }
     }
     let mut root = builder.open;

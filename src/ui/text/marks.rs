@@ -105,11 +105,12 @@ mod tests {
 
     #[test]
     fn a_leaf_is_cut_at_every_mark() {
+        let one = |range: Range<usize>| Vec::from([range]);
         let marks = Marks {
             chosen: Some(4..20),
             anchor: Some(4),
-            matches: vec![6..8],
-            sentences: vec![5..10],
+            matches: one(6..8),
+            sentences: one(5..10),
             starts: vec![0, 4],
             ..Marks::default()
         };

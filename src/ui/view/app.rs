@@ -30,7 +30,7 @@ pub fn App() -> Element {
         if let Some(trouble) = start.trouble {
             session.notify(NoticeTone::Warning, trouble);
         }
-        spawn(bridge::run(session));
+        spawn(bridge::run(&session));
     });
     use_wry_event_handler(move |event, _| {
         if let Event::WindowEvent { event: WindowEvent::CloseRequested, .. } = event {

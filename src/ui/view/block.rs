@@ -94,9 +94,7 @@ impl Writer<'_> {
             Kind::Inline => inner,
             Kind::Break => rsx! { br {} },
             Kind::Text => self.leaf(&node.range, cover),
-            Kind::Shown(shown) => {
-                self.segment(&self.marks.segment(node.range.clone()), shown, cover)
-            }
+            Kind::Shown(shown) => marked(&self.marks.segment(node.range.clone()), shown, cover),
             Kind::Paragraph => rsx! { p { class, {inner} } },
         }
     }
@@ -111,32 +109,32 @@ impl Writer<'_> {
         let parts = segments.iter().map(|segment| {
             // Marks lie on character boundaries; should one not, its text is shown elsewhere whole.
             let text = self.text.get(segment.range.clone()).unwrap_or_default();
-            self.segment(segment, text, cover)
+            marked(segment, text, cover)
         });
         rsx! { {parts} }
     }
+}
 
-    fn segment(&self, segment: &Segment, text: &str, cover: Cover) -> Element {
-        if segment.is_plain_within(cover.chosen, cover.found) {
-            return rsx! { "{text}" };
+fn marked(segment: &Segment, text: &str, cover: Cover) -> Element {
+    if segment.is_plain_within(cover.chosen, cover.found) {
+        return rsx! { "{text}" };
+    }
+    let mut class = "seg".to_owned();
+    let mut flag = |on: bool, name: &str| {
+        if on {
+            class.push(' ');
+            class.push_str(name);
         }
-        let mut class = "seg".to_owned();
-        let mut flag = |on: bool, name: &str| {
-            if on {
-                class.push(' ');
-                class.push_str(name);
-            }
-        };
-        flag(segment.starts, "starts");
-        flag(segment.chosen && !cover.chosen, "chosen");
-        flag(segment.found && !cover.found && !segment.chosen, "found");
-        flag(segment.sentence, "sentence");
-        let id = segment.anchor.then_some(CHOSEN_ID);
-        let best = segment.best.then_some("true");
-        if segment.matched {
-            rsx! { mark { id, class, "data-best": best, "{text}" } }
-        } else {
-            rsx! { span { id, class, "data-best": best, "{text}" } }
-        }
+    };
+    flag(segment.starts, "starts");
+    flag(segment.chosen && !cover.chosen, "chosen");
+    flag(segment.found && !cover.found && !segment.chosen, "found");
+    flag(segment.sentence, "sentence");
+    let id = segment.anchor.then_some(CHOSEN_ID);
+    let best = segment.best.then_some("true");
+    if segment.matched {
+        rsx! { mark { id, class, "data-best": best, "{text}" } }
+    } else {
+        rsx! { span { id, class, "data-best": best, "{text}" } }
     }
 }

@@ -27,7 +27,7 @@ pub fn LibraryView() -> Element {
                     session.library.write().set_filter("");
                 },
                 oninput: move |event| session.library.write().set_filter(&event.value()),
-                onkeydown: keep_typing,
+                onkeydown: move |event| keep_typing(&event),
             }
         }
         Tabs {}

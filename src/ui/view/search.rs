@@ -65,7 +65,7 @@ fn QueryBox() -> Element {
                     let _ = event.set_focus(true).await;
                 },
                 oninput: move |event| session.type_query(event.value()),
-                onkeydown: keep_typing,
+                onkeydown: move |event| keep_typing(&event),
             }
             if !search.is_blank() {
                 Button {
@@ -80,7 +80,7 @@ fn QueryBox() -> Element {
 }
 
 /// Characters typed into a box are not commands of the window.
-pub fn keep_typing(event: KeyboardEvent) {
+pub fn keep_typing(event: &KeyboardEvent) {
     let modifiers = event.modifiers();
     if matches!(event.key(), Key::Character(_)) && !modifiers.ctrl() && !modifiers.meta() {
         event.stop_propagation();

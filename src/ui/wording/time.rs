@@ -6,7 +6,7 @@ const MONTHS: [&str; 12] =
 
 /// Seconds since the Unix epoch.
 pub fn now() -> i64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs() as i64)
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs().cast_signed())
 }
 
 /// A day as short as the distance to today allows: `Today`, `Mar 12`, `Mar 12, 2023`.
