@@ -50,8 +50,14 @@ impl Failure {
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Messages of the library hold their sources; those of `context` are a chain.
-        let message = format!("{:#}", self.error);
+        let mut message = String::new();
+        for cause in self.error.chain().map(ToString::to_string) {
+            // Messages of the library quote their sources.
+            if !message.contains(&cause) {
+                let separator = if message.is_empty() { "" } else { ": " };
+                message = message + separator + &cause;
+            }
+        }
         f.write_str(&message.split_whitespace().collect::<Vec<_>>().join(" "))
     }
 }
@@ -72,6 +78,13 @@ mod tests {
         let failure = Failure::environment(error);
         assert_eq!(failure.to_string(), "index cannot be written: disk is full");
         assert_eq!(failure.code, 3);
+    }
+
+    #[test]
+    fn a_source_that_the_message_quotes_is_not_repeated() {
+        let source = std::io::Error::other("disk is full");
+        let failure = Failure::from(EngineError::Directory { path: "/x".into(), source });
+        assert_eq!(failure.to_string().matches("disk is full").count(), 1, "{failure}");
     }
 
     #[test]

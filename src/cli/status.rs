@@ -1,8 +1,10 @@
 //! `lode status`: what is indexed, with what, and what it costs.
 
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use lodestone::engine::{ModelState, Status};
+use lodestone::engine::{ModelState, Skipped, Status};
 
 use crate::arguments::Common;
 use crate::failure::{Exit, Failure};
@@ -42,17 +44,29 @@ fn render(status: &Status, style: Style) -> String {
         let _ =
             writeln!(text, "{} {}", style.bold("added     "), one_line(&root.to_string_lossy()));
     }
-    for skipped in &status.skipped {
-        let (source, reason) = (one_line(&skipped.source), one_line(&skipped.reason));
-        let _ = writeln!(text, "{} {source}: {reason}", style.bold("skipped   "));
+    for (reason, sources) in by_reason(&status.skipped) {
+        let sources = match sources.as_slice() {
+            [one] => one_line(one).to_string(),
+            many => format!("{} files", count(many.len() as u64)),
+        };
+        let _ = writeln!(text, "{} {sources}: {}", style.bold("skipped   "), one_line(reason));
     }
     text
 }
 
+/// Most frequent reason first; `--json` lists every source.
+fn by_reason(skipped: &[Skipped]) -> Vec<(&str, Vec<&str>)> {
+    let mut reasons: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for Skipped { source, reason } in skipped {
+        reasons.entry(reason).or_default().push(source);
+    }
+    let mut reasons: Vec<_> = reasons.into_iter().collect();
+    reasons.sort_by_key(|(_, sources)| Reverse(sources.len()));
+    reasons
+}
+
 #[cfg(test)]
 mod tests {
-    use lodestone::engine::Skipped;
-
     use super::*;
 
     #[test]
@@ -62,10 +76,9 @@ mod tests {
             passages: 45_678,
             roots: vec!["/home/ada/notes".into()],
             sources: 1201,
-            skipped: vec![Skipped {
-                source: "/home/ada/a.png".into(),
-                reason: "a PNG image".into(),
-            }],
+            skipped: [("a.html", "a redirect"), ("b.png", "a PNG image"), ("c.png", "a PNG image")]
+                .map(|(source, reason)| Skipped { source: source.into(), reason: reason.into() })
+                .to_vec(),
             model: ModelState::Ready { model: "all-MiniLM-L6-v2".into(), device: "CPU".into() },
             device: "CPU".into(),
             bytes: 12_345_678,
@@ -75,13 +88,14 @@ mod tests {
         insta::assert_snapshot!(render(&status, Style::Plain), @r"
         documents  1,200
         passages   45,678
-        sources    1,201, 1 of them skipped
+        sources    1,201, 3 of them skipped
         model      all-MiniLM-L6-v2
         device     CPU
         on disk    12.3 MB in /home/ada/.local/share/lodestone
         notice     keyword index is being rebuilt
         added      /home/ada/notes
-        skipped    /home/ada/a.png: a PNG image
+        skipped    2 files: a PNG image
+        skipped    a.html: a redirect
         ");
         let json = serde_json::to_value(&status).unwrap();
         for key in ["documents", "chunks", "sources", "model", "device", "bytes"] {

@@ -89,6 +89,7 @@ pub async fn evaluate(
         for (text, judgments) in &collection.queries {
             let mut request = SearchRequest::new(collection_query(text));
             (request.mode, request.limit) = (*mode, DEPTH);
+            request.include_weaker = true;
             let started = Instant::now();
             let response = engine.search(request).await?;
             if at == 0 {

@@ -168,12 +168,19 @@ async fn drive(
         .map(|item| embed_one(pipeline, item, priority, tally))
         .buffer_unordered(EMBEDDING_MAX)
         .ready_chunks(COMMIT_MAX);
+    // Held while a group is written, which goes on when a run is cancelled.
+    let writing = Arc::new(tokio::sync::Mutex::new(()));
     let work = async {
         let mut embedded = std::pin::pin!(embedded);
         while let Some(group) = embedded.next().await {
             let group: Vec<Item> = group.into_iter().collect::<Result<_, _>>()?;
             let (pipeline, tally) = (pipeline.clone(), tally.clone());
-            spawn_blocking(move || commit(&pipeline, group, &tally)).await??;
+            let writing = Arc::clone(&writing).lock_owned().await;
+            let write = move || {
+                let _writing = writing;
+                commit(&pipeline, group, &tally)
+            };
+            spawn_blocking(write).await??;
         }
         Ok::<(), IngestError>(())
     };
@@ -186,6 +193,7 @@ async fn drive(
             _ = tick.tick() => report_progress(),
         }
     };
+    drop(writing.lock().await);
     report_progress();
     let report = tally.lock().report(started.elapsed());
     Ok(if cancelled { Outcome::Cancelled(report) } else { Outcome::Done(report) })

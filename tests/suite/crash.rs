@@ -6,12 +6,11 @@ use crate::corpus::{self, FIRST_WORD, LAST_WORD};
 use crate::lode::Lode;
 use crate::process::{Process, wait_for};
 
-const DOCUMENTS: usize = 48;
-const WORDS: usize = 700;
+const DOCUMENTS: usize = 40;
+const WORDS: usize = 350;
 const KILLS: usize = 3;
 
 #[test]
-#[ignore = "until lode can index"]
 fn killed_while_indexing_it_is_consistent_and_goes_on() {
     let files = tempfile::tempdir().unwrap();
     let data = tempfile::tempdir().unwrap();

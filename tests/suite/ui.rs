@@ -46,6 +46,7 @@ fn dropped_files_are_indexed_and_a_typed_query_shows_the_passage() {
 
     let source = DragSource::open(&session, &[&baking, &tides, &notes]);
     source.hold_over(window.middle());
+    window.wait_for_part("what a drop would do", |part| part.says("Index 1 folder and 2 files"));
     source.let_go();
     // Asked from the command line while the application runs: both work on one data directory.
     let lode = Lode::new(data.path());
@@ -56,10 +57,11 @@ fn dropped_files_are_indexed_and_a_typed_query_shows_the_passage() {
     window.click(&field);
     window.type_text(question);
     window.wait_for_part("the question", |part| part.role == "entry" && part.says(question));
-    wait_for("the passage on baking above the others", || {
-        let parts = window.parts();
-        let passages = ["the loaf", "High water", "in a mutex", "the roses"];
-        let first = parts.iter().find_map(|part| passages.iter().find(|words| part.says(words)));
-        first.is_some_and(|words| *words == "the loaf").then_some(())
+    wait_for("the passage on baking as the first result", || {
+        let first = window.parts().into_iter().find(|part| part.role == "list item");
+        first.is_some_and(|result| result.says("Leave the loaf")).then_some(())
+    });
+    window.wait_for_part("the passage in the reader", |part| {
+        part.role == "paragraph" && part.says("Leave the loaf")
     });
 }

@@ -1,7 +1,10 @@
 //! Candle: the reference on the CPU.
 
+mod gelu;
+
 use candle_core::{D, DType, Device, Tensor};
 
+use self::gelu::Gelu;
 use super::{Activation, Backend, BackendError, EmbeddingTables, LayerNorm, Linear};
 use crate::data::TokenBatch;
 use crate::inference::Pooling;
@@ -108,7 +111,7 @@ impl Backend for CandleBackend {
             let y = multiply(x, linear)?;
             match activation {
                 Activation::Identity => Ok(y),
-                Activation::Gelu => y.gelu_erf(),
+                Activation::Gelu => y.apply_op1_no_bwd(&Gelu),
             }
         })
     }

@@ -44,9 +44,12 @@ impl<'a> Window<'a> {
         let search = ["--all", "--onlyvisible", "--pid", &process, "--name", title];
         let id = wait_for("the window", || session.windows(&search).pop());
         let window = Self { session, id, application: application.to_owned() };
-        session.xdotool(&["windowmove", &window.id, &LEFT.to_string(), &TOP.to_string()]);
+        // Asked again each time, because a program that is still opening its window places it too.
+        wait_for("the window to move", || {
+            session.xdotool(&["windowmove", &window.id, &LEFT.to_string(), &TOP.to_string()]);
+            (window.place().0 >= LEFT).then_some(())
+        });
         session.xdotool(&["windowactivate", &window.id]);
-        wait_for("the window to move", || (window.place().0 >= LEFT).then_some(()));
         window
     }
 
