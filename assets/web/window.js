@@ -35,6 +35,30 @@
     setTimeout(() => { delete button.dataset.copied; }, 1600);
   });
 
+  // When the reader's width changes, the line that was on top stays on top.
+  let top = null;
+  const remember = (reader) => {
+    const box = reader.getBoundingClientRect();
+    top = null;
+    for (let y = 8; y < 120 && !top; y += 14) {
+      const line = document.elementFromPoint(box.left + box.width / 3, box.top + y);
+      // Between two blocks there is only the text as a whole, which says nothing of the place.
+      if (line?.closest(".block")) top = { line, above: place(line, reader) };
+    }
+  };
+  const place = (line, reader) =>
+    line.getBoundingClientRect().top - reader.getBoundingClientRect().top;
+  let width = 0;
+  document.addEventListener("scroll", ({ target }) => {
+    // Text that became shorter scrolls by itself, before the new width is told of.
+    if (target.id === "reader-text" && target.clientWidth === width) remember(target);
+  }, { capture: true, passive: true });
+  const watch = new ResizeObserver(([{ target }]) => {
+    const changed = width !== 0 && width !== target.clientWidth;
+    width = target.clientWidth;
+    if (changed && top?.line.isConnected) target.scrollTop += place(top.line, target) - top.above;
+  });
+
   window.lodestone = {
     // The passage starts in the upper part of the reader; when what answers best in it would then
     // be out of sight, that comes to the middle instead.
@@ -42,14 +66,15 @@
       const chosen = document.getElementById(id);
       const reader = document.getElementById("reader-text");
       if (!chosen || !reader) return;
-      const below = (part) =>
-        part.getBoundingClientRect().top - reader.getBoundingClientRect().top + reader.scrollTop;
+      watch.observe(reader);
+      width = reader.clientWidth;
+      const below = (part) => place(part, reader) + reader.scrollTop;
       const best = reader.querySelector("[data-best]");
-      let top = below(chosen) - reader.clientHeight * 0.18;
-      if (best && below(best) - top > reader.clientHeight * 0.75) {
-        top = below(best) - reader.clientHeight * 0.4;
+      let to = below(chosen) - reader.clientHeight * 0.18;
+      if (best && below(best) - to > reader.clientHeight * 0.75) {
+        to = below(best) - reader.clientHeight * 0.4;
       }
-      reader.scrollTo({ top });
+      reader.scrollTo({ top: to });
       // A face that arrives late moves the text.
       if (document.fonts.status === "loading") {
         document.fonts.ready.then(() => this.showInReader(id));

@@ -117,10 +117,12 @@ impl Session {
     }
 
     pub fn run(self, command: Command) {
+        let searching = *self.view.peek() == View::Search;
         match command {
             Command::FocusInput => dom::focus_text(self.view.peek().input_id()),
-            Command::Move(by) => self.move_selection(by),
-            Command::Open => self.open_selected(),
+            Command::Move(by) if searching => self.move_selection(by),
+            Command::Open if searching => self.open_selected(),
+            Command::Move(_) | Command::Open => {}
             Command::OpenExternally => self.open_externally(),
             Command::Step(by) => self.step(by),
             Command::Back => self.back(),
@@ -151,11 +153,12 @@ impl Session {
             self.library.write().asking = None;
             return;
         }
-        let covering = self.reader.peek().is_open() && !self.pane.peek().is_wide();
+        let reading = self.reader.peek().is_open();
         match *self.view.peek() {
-            _ if covering => self.close_reader(),
+            View::Search if reading && !self.pane.peek().is_wide() => self.close_reader(),
             View::Search => self.clear_query(),
-            View::Library => self.close_reader(),
+            View::Library if reading => self.close_reader(),
+            View::Library => self.clear_filter(),
         }
     }
 
@@ -172,6 +175,12 @@ impl Session {
 
     pub fn set_theme(mut self, theme: Theme) {
         self.settings.write().theme = theme;
+        self.save_settings();
+    }
+
+    /// Leaves the line between results and reader where it is.
+    pub fn drop_splitter(mut self) {
+        self.pane.write().dragging = false;
         self.save_settings();
     }
 

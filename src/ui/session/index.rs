@@ -1,5 +1,5 @@
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use dioxus::core::spawn_forever;
 use dioxus::prelude::*;
@@ -10,6 +10,8 @@ use crate::ui::state::{Notice, NoticeTone, View};
 
 /// While documents stream in, what is on screen follows at this pace.
 const REFRESH_AFTER: Duration = Duration::from_millis(500);
+/// Nobody dismisses a dialog faster.
+const DISMISSED_AFTER: Duration = Duration::from_millis(250);
 const NOTICE_STAYS: Duration = Duration::from_secs(6);
 
 impl Session {
@@ -25,18 +27,29 @@ impl Session {
     }
 
     pub fn pick_files(self) {
-        spawn_forever(async move {
-            let dialog = rfd::AsyncFileDialog::new().set_title("Index files");
-            let picked = dialog.pick_files().await.unwrap_or_default();
-            self.index(picked.iter().map(|file| file.path().to_path_buf()).collect());
-        });
+        let dialog = rfd::AsyncFileDialog::new().set_title("Index files");
+        self.pick(dialog.pick_files());
     }
 
     pub fn pick_folders(self) {
+        let dialog = rfd::AsyncFileDialog::new().set_title("Index folders");
+        self.pick(dialog.pick_folders());
+    }
+
+    fn pick(self, picking: impl Future<Output = Option<Vec<rfd::FileHandle>>> + 'static) {
         spawn_forever(async move {
-            let dialog = rfd::AsyncFileDialog::new().set_title("Index folders");
-            let picked = dialog.pick_folders().await.unwrap_or_default();
-            self.index(picked.iter().map(|folder| folder.path().to_path_buf()).collect());
+            let asked = Instant::now();
+            match picking.await {
+                Some(picked) => {
+                    self.index(picked.iter().map(|file| file.path().to_path_buf()).collect());
+                }
+                // The dialog says the same when it was dismissed and when there is none.
+                None if asked.elapsed() < DISMISSED_AFTER => {
+                    let text = "This system has no file dialog. Drop files on the window instead.";
+                    self.notify(NoticeTone::Warning, text.to_owned());
+                }
+                None => {}
+            }
         });
     }
 

@@ -3,6 +3,7 @@ use dioxus::prelude::*;
 use lodestone::data::DocumentId;
 
 use super::Session;
+use crate::ui::dom;
 use crate::ui::state::{LibraryTab, NoticeTone, View};
 
 impl Session {
@@ -17,6 +18,12 @@ impl Session {
                 (Err(problem), _) | (_, Err(problem)) => self.notify(NoticeTone::Warning, problem),
             }
         });
+    }
+
+    pub(super) fn clear_filter(mut self) {
+        self.library.write().set_filter("");
+        dom::set_text(View::Library.input_id(), "");
+        dom::focus_text(View::Library.input_id());
     }
 
     pub fn show_skipped(mut self) {

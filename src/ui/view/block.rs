@@ -74,7 +74,7 @@ impl Writer<'_> {
             Kind::Item => rsx! { li { class: (class != "block").then_some(class), {inner} } },
             Kind::Quote => rsx! { blockquote { class, {inner} } },
             Kind::Table => rsx! { div { class: "{class} table", table { tbody { {inner} } } } },
-            Kind::Row => rsx! { tr { {inner} } },
+            Kind::Row => rsx! { tr { class: (class != "block").then_some(class), {inner} } },
             Kind::HeaderCell => rsx! { th { {inner} } },
             Kind::Cell => rsx! { td { {inner} } },
             Kind::Rule => rsx! { hr { class } },

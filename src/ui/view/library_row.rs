@@ -4,6 +4,7 @@ use lodestone::engine::{LibraryEntry, Skipped};
 use super::button::Button;
 use super::icon::{Icon, Symbol};
 use super::use_session;
+use crate::ui::dom;
 use crate::ui::wording::{ago, bytes, count, now, type_name};
 
 /// A document of the library.
@@ -32,7 +33,7 @@ pub fn DocumentRow(entry: LibraryEntry, asking: bool, selected: bool) -> Element
                 span { class: "path", title: "{entry.source}", "{entry.source}" }
             }
             if asking {
-                Question { }
+                Question {}
             } else {
                 span { class: "cell-type", role: "cell", {type_name(entry.media_type)} }
                 span { class: "cell-number", role: "cell", "{count(entry.passages)}" }
@@ -51,6 +52,8 @@ pub fn DocumentRow(entry: LibraryEntry, asking: bool, selected: bool) -> Element
 #[component]
 fn Question() -> Element {
     let session = use_session();
+    // The safe answer takes the next key.
+    use_effect(|| dom::focus("keep"));
     rsx! {
         div { class: "row-question", role: "alertdialog", aria_label: "Remove from the index?",
             span { "Remove from the index? The file stays." }

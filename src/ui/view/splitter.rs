@@ -45,12 +45,14 @@ pub fn Splitter() -> Element {
             div {
                 class: "splitter-shield",
                 onpointermove: move |event| {
-                    session.pane.write().drag_to(event.client_coordinates().x, RAIL_PX);
+                    // A button let go before this was in the page was not seen here.
+                    if event.held_buttons().is_empty() {
+                        session.drop_splitter();
+                    } else {
+                        session.pane.write().drag_to(event.client_coordinates().x, RAIL_PX);
+                    }
                 },
-                onpointerup: move |_| {
-                    session.pane.write().dragging = false;
-                    session.save_settings();
-                },
+                onpointerup: move |_| session.drop_splitter(),
             }
         }
     }
