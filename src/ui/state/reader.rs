@@ -1,48 +1,8 @@
 use std::ops::Range;
 use std::rc::Rc;
 
-use lodestone::data::{DocumentId, Hit, Passage, TextRange};
-use lodestone::engine::DocumentView;
-
-use crate::ui::text::{Layout, Marks};
-
-/// What the reader is asked to show: a document, and the passages of an answer in it.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Target {
-    pub id: DocumentId,
-    /// Passages of the answer, best first; empty when the document was opened from the library.
-    pub found: Vec<Passage>,
-}
-
-impl Target {
-    pub fn of_hit(hit: &Hit) -> Self {
-        let found = std::iter::once(&hit.passage).chain(&hit.more).cloned().collect();
-        Self { id: hit.document.id, found }
-    }
-
-    pub fn whole(id: DocumentId) -> Self {
-        Self { id, found: Vec::new() }
-    }
-}
-
-/// A loaded document with its text laid out.
-#[derive(Debug)]
-pub struct OpenDocument {
-    pub view: DocumentView,
-    pub layout: Layout,
-    /// First shown byte of each passage.
-    anchors: Vec<Option<usize>>,
-}
-
-impl OpenDocument {
-    /// Lays the text out; a long document takes a while, so this is not for the window's thread.
-    pub fn new(view: DocumentView) -> Self {
-        let layout = Layout::of(&view);
-        let anchor = |(range, _): &(TextRange, _)| layout.anchor(range.start);
-        let anchors = view.passages.iter().map(anchor).collect();
-        Self { view, layout, anchors }
-    }
-}
+use super::{OpenDocument, Target};
+use crate::ui::text::Marks;
 
 /// The reader pane: which document, which passage is chosen, which part of the text is in the page.
 #[derive(Clone, Debug, Default)]
@@ -131,7 +91,7 @@ impl ReaderState {
     fn set_stops(&mut self) -> usize {
         let Some((open, target)) = self.fresh() else { return 0 };
         let mut found: Vec<usize> =
-            target.found.iter().filter_map(|passage| position(&open.view, passage)).collect();
+            target.found.iter().filter_map(|passage| open.position(passage)).collect();
         let best = found.first().copied().unwrap_or(0);
         found.sort_unstable();
         found.dedup();
@@ -247,8 +207,8 @@ impl ReaderState {
         let Some((open, target)) = self.fresh() else { return Marks::default() };
         let mut marks = Marks {
             chosen: self.chosen(),
-            anchor: self.stops.get(self.at).and_then(|stop| *open.anchors.get(*stop)?),
-            starts: open.anchors.iter().copied().flatten().collect(),
+            anchor: self.stops.get(self.at).and_then(|stop| open.anchor(*stop)),
+            starts: open.anchors().collect(),
             ..Marks::default()
         };
         for passage in &target.found {
@@ -268,16 +228,6 @@ impl ReaderState {
         marks.sort();
         marks
     }
-}
-
-/// Which passage of the document a found passage is: by its number when the text has not changed,
-/// otherwise by its place.
-fn position(view: &DocumentView, passage: &Passage) -> Option<usize> {
-    let ordinal = passage.chunk.ordinal as usize;
-    if view.passages.get(ordinal).is_some_and(|(range, _)| *range == passage.range) {
-        return Some(ordinal);
-    }
-    view.passages.iter().position(|(range, _)| range.end > passage.range.start)
 }
 
 #[cfg(test)]
