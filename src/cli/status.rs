@@ -46,7 +46,7 @@ fn render(status: &Status, style: Style) -> String {
     }
     for (reason, sources) in by_reason(&status.skipped) {
         let sources = match sources.as_slice() {
-            [one] => one_line(one).to_string(),
+            [one] => one_line(one),
             many => format!("{} files", count(many.len() as u64)),
         };
         let _ = writeln!(text, "{} {sources}: {}", style.bold("skipped   "), one_line(reason));
