@@ -11,6 +11,7 @@ mod event;
 mod follow;
 mod jobs;
 mod model;
+mod recall;
 mod view;
 
 pub use crate::ingest::{IngestReport, JobProgress, Skipped};

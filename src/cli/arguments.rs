@@ -60,7 +60,11 @@ pub enum Command {
     /// Measure retrieval on a judged collection in BEIR layout, in a temporary index
     Eval(EvalArguments),
     /// Check the store, the indexes, the model and the device
-    Doctor,
+    Doctor {
+        /// Measure recall@10 of the vector index against an exact scan, on a sample
+        #[arg(long)]
+        recall: bool,
+    },
 }
 
 #[derive(Debug, Args)]

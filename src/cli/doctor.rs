@@ -8,9 +8,9 @@ use crate::arguments::Common;
 use crate::failure::{Exit, Failure};
 use crate::output::{Output, Style, one_line};
 
-pub async fn run(common: &Common, output: &Output) -> Result<Exit, Failure> {
+pub async fn run(recall: bool, common: &Common, output: &Output) -> Result<Exit, Failure> {
     let engine = common.open()?;
-    let diagnosis = engine.diagnose().await?;
+    let diagnosis = engine.diagnose(recall).await?;
     output.print(&diagnosis, render)?;
     Ok(if diagnosis.ok { Exit::Done } else { Exit::Unwell })
 }

@@ -48,7 +48,7 @@ fn run(arguments: Arguments) -> Result<Exit, Failure> {
             Command::Remove(arguments) => remove::run(&common, &output, arguments).await,
             Command::Embed(arguments) => embed::run(&common, &output, arguments).await,
             Command::Eval(arguments) => eval::run(&common, &output, arguments).await,
-            Command::Doctor => doctor::run(&common, &output).await,
+            Command::Doctor { recall } => doctor::run(recall, &common, &output).await,
         }
     })
 }

@@ -2,6 +2,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
+use super::recall::{self, Recall};
 use super::{Engine, EngineError, ModelState};
 use crate::search::{Indexes, SearchError};
 use crate::storage::Store;
@@ -40,11 +41,12 @@ const SELF_TEST: [&str; 3] = [
 ];
 
 impl Engine {
-    /// Checks the store, the indexes, the model and the device.
+    /// Checks the store, the indexes, the model and the device; with `measure_recall` also how many of
+    /// the true neighbors the vector index finds, which reads every vector.
     ///
     /// # Errors
     /// When the store cannot be read at all.
-    pub async fn diagnose(&self) -> Result<Diagnosis, EngineError> {
+    pub async fn diagnose(&self, measure_recall: bool) -> Result<Diagnosis, EngineError> {
         let mut checks = vec![self.check_model().await];
         let inner = Arc::clone(&self.inner);
         let stored = self
@@ -52,6 +54,9 @@ impl Engine {
                 let store = check_store(&inner.store)?;
                 let mut checks = vec![store];
                 checks.extend(check_indexes(&inner.store, &inner.indexes)?);
+                if measure_recall {
+                    checks.push(check_recall(&inner.store, &inner.indexes)?);
+                }
                 Ok(checks)
             })
             .await?;
@@ -120,6 +125,20 @@ fn check_indexes(store: &Store, indexes: &Indexes) -> Result<Vec<Check>, EngineE
         checks.push(Check::ill("keyword index files", finding));
     }
     Ok(checks)
+}
+
+/// Below this a person would miss answers that are there.
+const RECALL_MIN: f64 = 0.95;
+
+fn check_recall(store: &Store, indexes: &Indexes) -> Result<Check, EngineError> {
+    const NAME: &str = "recall@10";
+    Ok(match recall::measure(store, indexes)? {
+        None => Check::well(NAME, "nothing is indexed yet"),
+        Some(Recall { queries, at_10 }) => {
+            let finding = format!("{at_10:.4} against an exact scan, {queries} queries");
+            if at_10 >= RECALL_MIN { Check::well(NAME, finding) } else { Check::ill(NAME, finding) }
+        }
+    })
 }
 
 fn index_check(name: &'static str, passages: u64, expected: u64) -> Check {

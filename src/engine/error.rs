@@ -26,6 +26,8 @@ pub enum EngineError {
     Tokenizer(#[from] TokenizerError),
     #[error(transparent)]
     Ingest(#[from] IngestError),
+    #[error("a stored vector is damaged: {0}; delete the data directory and index again")]
+    Vector(#[from] crate::data::EmbeddingError),
     #[error("the embedding model is not available: {reason}")]
     ModelUnavailable { reason: String },
     #[error("{path} cannot be read: {source}")]

@@ -1,5 +1,6 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::{oneshot, watch};
@@ -38,7 +39,8 @@ impl Job {
 #[derive(Debug, Default)]
 pub(super) struct Jobs {
     open: Mutex<BTreeMap<JobId, watch::Sender<bool>>>,
-    turn: Arc<tokio::sync::Mutex<u64>>,
+    opened: AtomicU64,
+    turn: Arc<tokio::sync::Mutex<()>>,
 }
 
 impl Jobs {
@@ -47,10 +49,9 @@ impl Jobs {
     }
 
     fn open(&self) -> (JobId, watch::Sender<bool>) {
-        let mut open = self.lock();
-        let id = JobId(open.last_key_value().map_or(0, |(id, _)| id.0) + 1);
+        let id = JobId(self.opened.fetch_add(1, Ordering::Relaxed) + 1);
         let (cancel, _) = watch::channel(false);
-        open.insert(id, cancel.clone());
+        self.lock().insert(id, cancel.clone());
         (id, cancel)
     }
 

@@ -18,6 +18,10 @@ use crate::tokenization::Tokenizer;
 /// answer is rarely cut in two, and every shared token is embedded twice.
 const OVERLAP_TOKENS: usize = 0;
 
+/// Bytes of a query that are looked at: far more than the model takes in, and a bound on what pasting
+/// a whole book into the query box costs.
+const QUERY_BYTES_MAX: usize = 64 << 10;
+
 /// The embedding model on the device, with what is needed to feed it.
 #[derive(Clone, Debug)]
 pub(super) struct LoadedModel {
@@ -103,7 +107,12 @@ impl Engine {
         if text.is_empty() {
             return Ok(None);
         }
-        let tokens = model.tokenizer.encode_query(&text, model.tokens_max)?;
+        let (tokenizer, tokens_max) = (Arc::clone(&model.tokenizer), model.tokens_max);
+        let tokenize = move || {
+            let kept = text.floor_char_boundary(text.len().min(QUERY_BYTES_MAX));
+            Ok(tokenizer.encode_query(&text[..kept], tokens_max)?)
+        };
+        let tokens = self.run_blocking(tokenize).await?;
         let (model_id, priority) = (model.id.clone(), Priority::Immediate);
         let request = EmbedRequest { model_id, tokens, priority };
         Ok(Some(self.inner.scheduler.embed(request).await?))

@@ -21,6 +21,16 @@ impl Place {
         Self { dir }
     }
 
+    /// One file, indexed, and closed again.
+    async fn with_bread() -> Self {
+        let place = Self::new();
+        place.write("bread.txt", BREAD);
+        let engine = place.open();
+        index(&engine, &place.files()).await;
+        engine.close().await;
+        place
+    }
+
     fn files(&self) -> PathBuf {
         self.dir.path().join("files")
     }
@@ -172,28 +182,18 @@ async fn a_damaged_store_is_named_and_left_as_it_is() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_damaged_keyword_index_is_rebuilt_from_the_store() {
-    let place = Place::new();
-    place.write("bread.txt", BREAD);
-    let engine = place.open();
-    index(&engine, &place.files()).await;
-    engine.close().await;
-    drop(engine);
+    let place = Place::with_bread().await;
     fs::write(place.config().data_dir.join("keywords/meta.json"), "{").unwrap();
     let engine = place.open();
     assert_eq!(search(&engine, "dough", SearchMode::Keyword).await, ["bread.txt"]);
     let notices = engine.status().await.unwrap().notices;
     assert!(notices[0].starts_with("the keyword index was rebuilt"), "{notices:?}");
-    assert!(engine.diagnose().await.unwrap().ok);
+    assert!(engine.diagnose(true).await.unwrap().ok);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn without_a_model_words_still_answer() {
-    let place = Place::new();
-    place.write("bread.txt", BREAD);
-    let engine = place.open();
-    index(&engine, &place.files()).await;
-    engine.close().await;
-    drop(engine);
+    let place = Place::with_bread().await;
     let missing = place.dir.path().join("no-such-model");
     let engine =
         Engine::open(Config { model: ModelFiles::Folder(missing), ..place.config() }).unwrap();
@@ -208,16 +208,12 @@ async fn without_a_model_words_still_answer() {
         panic!("indexed without a model")
     };
     assert!(reason.contains("no-such-model"), "{reason}");
-    assert!(!engine.diagnose().await.unwrap().ok);
+    assert!(!engine.diagnose(true).await.unwrap().ok);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_full_disk_ends_the_run_and_loses_nothing() {
-    let place = Place::new();
-    place.write("bread.txt", BREAD);
-    let engine = place.open();
-    index(&engine, &place.files()).await;
-    drop(engine);
+    let place = Place::with_bread().await;
     place.write("ownership.md", OWNERSHIP);
     let limits = Limits { disk_free_bytes_min: u64::MAX, ..Limits::default() };
     let engine = Engine::open(Config { limits, ..place.config() }).unwrap();

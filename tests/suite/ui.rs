@@ -41,6 +41,8 @@ fn dropped_files_are_indexed_and_a_typed_query_shows_the_passage() {
 
     let session = XvfbSession::start();
     let mut program = session.command(env!("CARGO_BIN_EXE_lodestone"));
+    // A debug build of Dioxus keeps the place of its window there from one start to the next.
+    program.env("DIOXUS_SESSION_CACHE_DIR", data.path());
     let application = session.open(program.env("LODESTONE_DATA_DIR", data.path()));
     let window = Window::wait(&session, application.id(), "lodestone", "Lodestone");
 
