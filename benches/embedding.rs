@@ -51,6 +51,11 @@ fn embedding(c: &mut Criterion) {
         let bert = BertModel::load(builder.expect("weights"), &config).expect("loads");
         b.iter(|| padded_forward(&bert, &sequences).expect("embeds"));
     });
+    group.bench_function("peer: candle's GELU alone, of all six layers", |b| {
+        let rows = Tensor::randn(0.0_f32, 1.0, (batch.tokens(), 1_536), &Device::Cpu);
+        let rows = rows.expect("rows");
+        b.iter(|| (0..6).map(|_| rows.gelu_erf().expect("gelu").dims().len()).sum::<usize>());
+    });
     group.throughput(Throughput::Elements(query.len() as u64));
     group.bench_function("lodestone, one query of 12 tokens", |b| {
         b.iter(|| model.embed(&one).expect("embeds"));

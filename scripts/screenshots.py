@@ -66,12 +66,21 @@ class Window:
         (data / "settings.json").write_text(json.dumps({"theme": theme}))
         program = str(PROGRAMS / "lodestone")
         self.process = display.start(program, LODESTONE_DATA_DIR=str(data))
-        search = ("search", "--sync", "--onlyvisible", "--pid", self.process.pid, "--name", ".")
-        self.window = display.xdotool(*search).splitlines()[-1]
+        self.window = self.find()
         display.xdotool("windowsize", self.window, *size)
         display.xdotool("windowmove", self.window, 240, 40)
         display.xdotool("windowfocus", self.window)
         time.sleep(3)
+
+    def find(self):
+        search = ("search", "--sync", "--onlyvisible", "--pid", self.process.pid, "--name", ".")
+        for _ in range(10):
+            try:
+                return self.display.xdotool(*search).splitlines()[-1]
+            except subprocess.CalledProcessError:
+                # A window that goes while xdotool looks at it, as one under construction may.
+                time.sleep(1)
+        sys.exit("the application opened no window")
 
     def ask(self, question):
         self.display.xdotool("type", "--delay", 25, question)
@@ -97,13 +106,15 @@ def drop(display, window, folder):
     )
     _, x, y = source.stdout.readline().split()
     display.xdotool("mousemove", x, y, "mousedown", 1)
-    middle = (240 + window.size[0] // 2, 40 + window.size[1] // 2)
+    below = (240 + window.size[0] // 2, 40 + window.size[1] * 3 // 4)
     for step in range(40):
-        place = (int(x) + 4 * step, int(y)) if step < 10 else (middle[0] + step, middle[1] + step)
+        place = (int(x) + 4 * step, int(y)) if step < 10 else (below[0] + step, below[1])
         display.xdotool("mousemove", *place)
         time.sleep(0.1)
     window.picture("drop-light")
     display.xdotool("mouseup", 1)
+    while not source.stdout.readline().startswith("end"):
+        pass
     source.kill()
 
 
@@ -118,7 +129,7 @@ def main():
         window = Window(display, work / "empty", wide)
         window.picture("empty-light")
         drop(display, window, folder)
-        time.sleep(12)
+        time.sleep(8)
         window.picture("indexing-light")
         window.close()
 

@@ -110,7 +110,7 @@ fn render(report: &IngestReport, style: Style) -> String {
             writeln!(text, "skipped {}: {}", one_line(&skipped.source), one_line(&skipped.reason));
     }
     if let Some(more @ 1..) = skipped.len().checked_sub(SKIPPED_SHOWN) {
-        let _ = writeln!(text, "and {} more; lode status lists them", count(more as u64));
+        let _ = writeln!(text, "and {} more; lode status --json lists them", count(more as u64));
     }
     text
 }
@@ -139,7 +139,9 @@ mod tests {
         skipped /a/1.png: a PNG image
         ");
         report.skipped = (0..SKIPPED_SHOWN + 3).map(skipped).collect();
-        assert!(render(&report, Style::Plain).ends_with("and 3 more; lode status lists them\n"));
+        assert!(
+            render(&report, Style::Plain).ends_with("and 3 more; lode status --json lists them\n")
+        );
         assert_eq!(render(&IngestReport::default(), Style::Plain).lines().count(), 1);
     }
 }

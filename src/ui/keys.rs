@@ -10,9 +10,10 @@ pub enum Command {
     FocusInput,
     /// Moves the selection in the results.
     Move(isize),
-    /// Shows the selected result in the reader.
+    /// Shows the selected result in the reader; one that is there already opens in the system's
+    /// application.
     Open,
-    /// Opens the selected result in the system's application.
+    /// Opens the selected result in the system's application at once.
     OpenExternally,
     /// Goes to another passage of the document in the reader.
     Step(isize),

@@ -105,7 +105,7 @@ impl Session {
         let Some(target) = self.search.peek().selected_hit().map(Target::of_hit) else { return };
         self.pane.write().preview = true;
         if self.reader.peek().target() == Some(&target) {
-            dom::focus(dom::READER_ID);
+            self.open_externally();
         } else {
             self.read(target);
         }

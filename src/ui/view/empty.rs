@@ -52,8 +52,8 @@ pub fn Home() -> Element {
             }
             dl { class: "keys",
                 Keys { keys: ["↑", "↓"], what: "move through results" }
-                Keys { keys: ["Enter"], what: "read in place" }
-                Keys { keys: [primary_name(), "Enter"], what: "open in its application" }
+                Keys { keys: ["Enter"], what: "read; once more to open the file" }
+                Keys { keys: [primary_name(), "Enter"], what: "open the file at once" }
                 Keys { keys: ["Alt", "↓"], what: "next passage of the document" }
                 Keys { keys: ["/"], what: "back to the query" }
             }

@@ -1,5 +1,5 @@
 //! GELU for candle's CPU, whose own goes through a double-precision error function one number at a
-//! time and took half of the whole forward pass (see `docs/performance.md`).
+//! time and took a fifth of the forward pass (see `docs/performance.md`).
 
 use candle_core::{CpuStorage, CustomOp1, Layout, Shape, bail};
 use rayon::prelude::*;
