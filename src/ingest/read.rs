@@ -78,3 +78,59 @@ fn read_bytes(file: &FoundFile, bytes_max: u64) -> io::Result<Vec<u8>> {
     }
     Ok(bytes)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::Path;
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::chunking::ChunkSize;
+    use crate::config::ModelFiles;
+    use crate::gpu::{SchedulerOptions, SerialScheduler};
+    use crate::inference::EmbeddingModel;
+    use crate::storage::Store;
+
+    fn pipeline(data_dir: &Path, limits: Limits) -> Pipeline {
+        let model = EmbeddingModel::open(&ModelFiles::Bundled).unwrap();
+        Pipeline::new(
+            Arc::new(Store::open(data_dir).unwrap()),
+            Arc::new(SerialScheduler::start(&SchedulerOptions::default()).unwrap()),
+            Arc::clone(&model.tokenizer),
+            model.id(),
+            ChunkSize { tokens_max: 254, overlap: 0 },
+            (data_dir.to_owned(), limits),
+        )
+    }
+
+    /// Reads a file as the scan saw it, after `change` was done to it.
+    fn read_after(change: impl FnOnce(&Path), limits: &Limits) -> ReadFile {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("note.txt");
+        fs::write(&path, "a note").unwrap();
+        change(&path);
+        let file = FoundFile { path, bytes: 6, modified: None };
+        let pipeline = pipeline(&dir.path().join("data"), limits.clone());
+        read_file(&pipeline, &file, limits).unwrap()
+    }
+
+    fn check_skipped(read: ReadFile, reason: &str, replaces: bool) {
+        let ReadFile::Skipped(file) = read else { panic!("{read:?}") };
+        assert!(file.skipped.reason.contains(reason), "{}", file.skipped.reason);
+        assert_eq!(file.replaces, replaces);
+    }
+
+    #[test]
+    fn a_file_may_change_between_the_scan_and_now() {
+        let read = read_after(|_| (), &Limits::default());
+        assert!(matches!(&read, ReadFile::Chunked(chunked) if chunked.chunks.len() == 1));
+        let read = read_after(|path| fs::remove_file(path).unwrap(), &Limits::default());
+        check_skipped(read, "not found", false);
+        let small = Limits { file_bytes_max: 8, ..Limits::default() };
+        let read = read_after(|path| fs::write(path, "it has grown").unwrap(), &small);
+        check_skipped(read, "grew over the limit", false);
+        let read = read_after(|path| fs::write(path, "\0\x01\x02\0").unwrap(), &Limits::default());
+        check_skipped(read, "binary", true);
+    }
+}
