@@ -143,7 +143,7 @@ impl Engine {
         self.run(async move { engine.search_here(request).await }).await
     }
 
-    async fn search_here(&self, mut request: SearchRequest) -> Result<SearchResponse, EngineError> {
+    async fn search_here(&self, request: SearchRequest) -> Result<SearchResponse, EngineError> {
         let started = std::time::Instant::now();
         self.indexes_ready().await;
         let query = Query::parse(&request.query, platform::now_seconds());
@@ -156,10 +156,8 @@ impl Engine {
             (SearchMode::Semantic, None) => {
                 return Err(EngineError::ModelUnavailable { reason: "it is still loading".into() });
             }
-            (SearchMode::Hybrid, _) => {
-                request.mode = SearchMode::Keyword;
-                None
-            }
+            // Without a vector the searcher answers by words alone, and says so.
+            (SearchMode::Hybrid, _) => None,
         };
         let inner = Arc::clone(&self.inner);
         self.run_blocking(move || {
@@ -309,9 +307,7 @@ fn remove_one(store: &Store, name: &str) -> Result<Option<u64>, EngineError> {
     }
     let path = platform::resolve(name.as_ref());
     let was_root = store.remove_root(&path)?;
-    let mut sources = store.sources_under(&path)?;
-    let skipped = store.skipped()?.into_iter().map(|skipped| skipped.source);
-    sources.extend(skipped.filter(|s| s.path().is_some_and(|p| p.starts_with(&path))));
+    let sources = store.sources_under(&path)?;
     if sources.is_empty() {
         return Ok(was_root.then_some(0));
     }

@@ -14,11 +14,6 @@ pub(super) fn forget(store: &Store, folders: &[PathBuf]) -> Result<u64, IngestEr
     for folder in folders {
         gone.extend(store.sources_under(folder)?.into_iter().filter(is_gone));
     }
-    let below = |source: &Source| {
-        source.path().is_some_and(|path| folders.iter().any(|folder| path.starts_with(folder)))
-    };
-    let skipped = store.skipped()?.into_iter().map(|skipped| skipped.source);
-    gone.extend(skipped.filter(|source| below(source) && is_gone(source)));
     if gone.is_empty() { Ok(0) } else { Ok(store.remove(&gone)?) }
 }
 

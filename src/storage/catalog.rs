@@ -91,7 +91,7 @@ impl Store {
         })
     }
 
-    /// The documents that came from `path` itself or from anywhere below it, in the order of their
+    /// Every source that is `path` itself or below it, searchable or skipped, in the order of their
     /// keys.
     ///
     /// # Errors
@@ -101,9 +101,11 @@ impl Store {
         self.read(|connection| {
             connection
                 .prepare_cached(
-                    "SELECT source FROM documents WHERE source = ?1
-                     UNION ALL
-                     SELECT source FROM documents WHERE source >= ?2 AND source < ?3
+                    "SELECT source FROM documents
+                     WHERE source = ?1 OR (source >= ?2 AND source < ?3)
+                     UNION
+                     SELECT source FROM skipped
+                     WHERE source = ?1 OR (source >= ?2 AND source < ?3)
                      ORDER BY source",
                 )?
                 .query_map((exact, range.start, range.end), |row| record::source(row, 0))?

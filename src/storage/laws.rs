@@ -438,9 +438,11 @@ fn roots_and_skipped_sources_are_remembered() {
     store.set_skipped(&[skipped("/b", "too large")]).unwrap();
     assert_eq!(store.skipped().unwrap(), [skipped("/b", "too large"), passing]);
     assert_eq!(store.counts().unwrap().skipped, 2);
+    assert_eq!(store.sources_under(Path::new("/")).unwrap(), [file("/b"), file("/c")]);
+    assert_eq!(store.sources_under(Path::new("/b")).unwrap(), [file("/b")]);
     store.commit_document(&document(&file("/b"), "now text"), 1).unwrap();
-    assert_eq!(store.skipped_source(&file("/b")).unwrap(), None);
-    store.clear_skipped(&[file("/c")]).unwrap();
+    assert!(store.skipped().unwrap().iter().all(|skipped| skipped.source != file("/b")));
+    store.remove(&[file("/c")]).unwrap();
     assert_eq!(store.counts().unwrap().skipped, 0);
 }
 

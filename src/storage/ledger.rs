@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use rusqlite::{OptionalExtension as _, Row};
+use rusqlite::Row;
 
 use super::record;
 use super::{StorageError, Store};
@@ -95,19 +95,6 @@ impl Store {
         })
     }
 
-    /// # Errors
-    /// [`StorageError`] when the store cannot be written.
-    pub fn clear_skipped(&self, sources: &[Source]) -> Result<(), StorageError> {
-        self.write(|transaction| {
-            let mut statement =
-                transaction.prepare_cached("DELETE FROM skipped WHERE source = ?1")?;
-            for source in sources {
-                statement.execute([source.key()])?;
-            }
-            Ok(())
-        })
-    }
-
     /// Every skipped source, in the order of the keys.
     ///
     /// # Errors
@@ -118,20 +105,6 @@ impl Store {
                 .prepare_cached("SELECT * FROM skipped ORDER BY source")?
                 .query_map([], skipped_source)?
                 .collect()
-        })
-    }
-
-    /// What is noted about one source.
-    ///
-    /// # Errors
-    /// [`StorageError`] when the store cannot be read.
-    pub fn skipped_source(&self, source: &Source) -> Result<Option<SkippedSource>, StorageError> {
-        let key = source.key();
-        self.read(|connection| {
-            connection
-                .prepare_cached("SELECT * FROM skipped WHERE source = ?1")?
-                .query_row([key], skipped_source)
-                .optional()
         })
     }
 }

@@ -109,6 +109,10 @@ async fn files_are_found_by_meaning_and_by_words_and_kept_up_to_date() {
 
     let status = engine.status().await.unwrap();
     assert_eq!((status.documents, status.sources), (1, 4), "{status:?}");
+    // A file that was skipped leaves the ledger when it goes.
+    fs::remove_file(place.files().join("empty.txt")).unwrap();
+    index(&engine, &place.files()).await;
+    assert_eq!(engine.status().await.unwrap().sources, 3);
     let forgotten = engine.remove(vec![place.files().display().to_string()]).await.unwrap();
     assert_eq!(forgotten.removed, 1);
     let status = engine.status().await.unwrap();
