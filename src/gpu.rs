@@ -1,26 +1,38 @@
-//! The thread that owns the device, and the trait that everyone asks.
+//! The threads that own the devices, and the trait that everyone asks.
 //!
-//! Command buffers are unsafe or serialized across threads on most devices, so one thread owns the
-//! device and the models, and what matters is the order of work: a search never waits for a file.
-//! This module knows no model and no backend. It runs [`Model`]s one bounded step at a time and looks
-//! at the queue again before each step, so an [`Priority::Immediate`] request waits for at most the
-//! step that is running.
+//! Command buffers are unsafe or serialized across threads on most devices, so one thread owns a
+//! device and the models on it, and what matters is the order of work: a search never waits for a
+//! file. This module knows no model and no backend. It runs [`EncoderModel`]s, [`Generation`]s and
+//! [`ModelUpload`]s one bounded step at a time and looks at the queue again before each step, so an
+//! [`Priority::Immediate`] request waits for at most the step that is running.
 
 mod budget;
 mod error;
+mod lanes;
 mod model;
+mod parallel;
 mod queue;
 mod request;
+mod restart;
 mod serial;
 mod stats;
+mod stop;
+mod stream;
 
 pub use error::{GpuError, ModelError};
-pub use model::{Model, ModelInfo, ModelKind, ModelLoader};
-pub use request::{
-    BatchEmbedRequest, EmbedRequest, GenerateRequest, GenerateResponse, ModelId, Priority,
+pub use lanes::SchedulerOptions;
+pub use model::{
+    DecoderModel, DeviceInfo, DeviceKind, EncoderModel, Generation, GenerationStep, Lane, Model,
+    ModelInfo, ModelKind, ModelLoader, ModelUpload,
 };
-pub use serial::{SchedulerOptions, SerialScheduler};
+pub use parallel::ParallelScheduler;
+pub use request::{BatchEmbedRequest, EmbedRequest, GenerateRequest, ModelId, Priority, Sampling};
+pub use restart::{RestartingScheduler, Starter};
+pub use serial::SerialScheduler;
 pub use stats::{Histogram, SchedulerStats};
+pub use stream::{FinishReason, TokenStream};
+
+use std::sync::Arc;
 
 use async_trait::async_trait;
 
@@ -38,22 +50,75 @@ pub trait GpuScheduler: Send + Sync {
     /// between them. Dropping the future cancels what has not run.
     async fn embed_batch(&self, request: BatchEmbedRequest) -> Result<Vec<Embedding>, GpuError>;
 
-    /// Continues a prompt with a language model.
-    async fn generate(&self, request: GenerateRequest) -> Result<GenerateResponse, GpuError>;
+    /// Continues a prompt with a language model, token by token; searches run between the tokens.
+    ///
+    /// Returns once the request is queued. Dropping the stream cancels the rest.
+    async fn generate(&self, request: GenerateRequest) -> Result<TokenStream, GpuError>;
 
-    /// Runs `loader` on the device thread and keeps the model under `id`.
+    /// Loads a model and keeps it under `id`; requests on other models run meanwhile.
     async fn load_model(
         &self,
         id: ModelId,
-        loader: Box<dyn ModelLoader>,
+        loader: Arc<dyn ModelLoader>,
     ) -> Result<ModelInfo, GpuError>;
 
+    /// Drops a model; what waits for it is answered with [`GpuError::ModelNotLoaded`].
     async fn unload_model(&self, id: &ModelId) -> Result<(), GpuError>;
 
     fn is_model_loaded(&self, id: &ModelId) -> bool;
 
-    /// Whether at least one model is loaded and the device thread is alive.
+    /// Whether at least one model is loaded and the device threads are alive.
     fn is_ready(&self) -> bool;
 
     fn stats(&self) -> SchedulerStats;
 }
+
+/// Makes a wrapper of [`lanes::Lanes`] a scheduler.
+macro_rules! delegate_to_lanes {
+    ($scheduler:ty) => {
+        #[async_trait]
+        impl GpuScheduler for $scheduler {
+            async fn embed(&self, request: EmbedRequest) -> Result<Embedding, GpuError> {
+                self.0.embed(request).await
+            }
+
+            async fn embed_batch(
+                &self,
+                request: BatchEmbedRequest,
+            ) -> Result<Vec<Embedding>, GpuError> {
+                self.0.embed_batch(request).await
+            }
+
+            async fn generate(&self, request: GenerateRequest) -> Result<TokenStream, GpuError> {
+                self.0.generate(request).await
+            }
+
+            async fn load_model(
+                &self,
+                id: ModelId,
+                loader: Arc<dyn ModelLoader>,
+            ) -> Result<ModelInfo, GpuError> {
+                self.0.load_model(id, loader).await
+            }
+
+            async fn unload_model(&self, id: &ModelId) -> Result<(), GpuError> {
+                self.0.unload_model(id).await
+            }
+
+            fn is_model_loaded(&self, id: &ModelId) -> bool {
+                self.0.is_model_loaded(id)
+            }
+
+            fn is_ready(&self) -> bool {
+                self.0.is_ready()
+            }
+
+            fn stats(&self) -> SchedulerStats {
+                self.0.stats()
+            }
+        }
+    };
+}
+
+delegate_to_lanes!(SerialScheduler);
+delegate_to_lanes!(ParallelScheduler);

@@ -76,6 +76,15 @@ impl TokenBatch {
         self.sequences() == 0
     }
 
+    /// The ids of one sequence.
+    ///
+    /// # Panics
+    /// When there is no sequence `at`.
+    #[must_use]
+    pub fn sequence(&self, at: usize) -> &[u32] {
+        &self.ids[self.starts[at]..self.starts[at + 1]]
+    }
+
     /// The range of each sequence in [`TokenBatch::ids`].
     pub fn ranges(&self) -> impl Iterator<Item = Range<usize>> + '_ {
         self.starts.windows(2).map(|pair| pair[0]..pair[1])

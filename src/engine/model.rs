@@ -158,7 +158,7 @@ impl Engine {
         let cores = || std::thread::available_parallelism().map_or(1, usize::from);
         let threads = self.inner.config.threads.unwrap_or_else(cores);
         let info = self.inner.scheduler.load_model(id.clone(), model.into_loader(threads)).await?;
-        let (device, tokens_max) = (info.device, info.tokens_max);
+        let (device, tokens_max) = (info.device.name, info.tokens_max);
         let loaded = LoadedModel { id, tokenizer, device, tokens_max };
         let ChunkSize { tokens_max, overlap } = loaded.chunk_size();
         let stamp = storage::EmbeddingModel {

@@ -7,6 +7,8 @@ use std::time::Duration;
 pub(super) struct StepBudget {
     target: Duration,
     tokens_per_second: f64,
+    /// Lowered when a step did not fit into the device's memory.
+    tokens_max: f64,
 }
 
 impl StepBudget {
@@ -18,17 +20,26 @@ impl StepBudget {
     const TOKENS_MAX: f64 = 32_768.0;
 
     pub(super) fn new(target: Duration) -> Self {
-        Self { target, tokens_per_second: Self::FIRST_GUESS_TOKENS_PER_SECOND }
+        Self {
+            target,
+            tokens_per_second: Self::FIRST_GUESS_TOKENS_PER_SECOND,
+            tokens_max: Self::TOKENS_MAX,
+        }
     }
 
     /// Tokens for the next step; a step takes one sequence even when that is longer.
     pub(super) fn tokens(&self) -> usize {
-        (self.tokens_per_second * self.target.as_secs_f64()).clamp(1.0, Self::TOKENS_MAX) as usize
+        (self.tokens_per_second * self.target.as_secs_f64()).clamp(1.0, self.tokens_max) as usize
     }
 
     pub(super) fn record(&mut self, tokens: usize, elapsed: Duration) {
         let measured = tokens as f64 / elapsed.as_secs_f64().max(1e-6);
         self.tokens_per_second += Self::SMOOTHING * (measured - self.tokens_per_second);
+    }
+
+    /// A step of `tokens` had no room on the device: from now on they are at most half as large.
+    pub(super) fn shrink(&mut self, tokens: usize) {
+        self.tokens_max = self.tokens_max.min(tokens as f64 / 2.0).max(1.0);
     }
 }
 
@@ -43,6 +54,16 @@ mod tests {
             budget.record(1_000, Duration::from_millis(10));
         }
         assert!((3_990..=4_010).contains(&budget.tokens()), "{}", budget.tokens());
+    }
+
+    #[test]
+    fn the_budget_halves_when_memory_is_short() {
+        let mut budget = StepBudget::new(Duration::from_millis(40));
+        budget.record(1_000_000, Duration::from_millis(1));
+        for held in [1_000, 500, 250, 2, 1, 1] {
+            budget.shrink(held);
+            assert_eq!(budget.tokens(), (held / 2).max(1));
+        }
     }
 
     #[test]

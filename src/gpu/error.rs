@@ -4,12 +4,23 @@ use super::{ModelId, ModelKind};
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{message}")]
 pub struct ModelError {
-    pub message: String,
+    message: String,
+    out_of_memory: bool,
 }
 
 impl ModelError {
     pub fn new(error: impl std::fmt::Display) -> Self {
-        Self { message: error.to_string() }
+        Self { message: error.to_string(), out_of_memory: false }
+    }
+
+    /// The device has no room; a smaller step may succeed.
+    pub fn out_of_memory(error: impl std::fmt::Display) -> Self {
+        Self { message: error.to_string(), out_of_memory: true }
+    }
+
+    #[must_use]
+    pub fn is_out_of_memory(&self) -> bool {
+        self.out_of_memory
     }
 }
 
@@ -25,6 +36,11 @@ pub enum GpuError {
     Load { id: ModelId, source: ModelError },
     #[error("model {id} failed: {source}")]
     Model { id: ModelId, source: ModelError },
+    #[error(
+        "the device has no room for model {id}: {source}; close other programs that use it, or \
+         choose a smaller model"
+    )]
+    OutOfMemory { id: ModelId, source: ModelError },
     #[error("model {id} crashed: {message}; other requests go on")]
     Panicked { id: ModelId, message: String },
     #[error("a sequence of {tokens} tokens does not fit model {id}, which takes 1 to {tokens_max}")]
@@ -33,4 +49,24 @@ pub enum GpuError {
     Spawn(String),
     #[error("the device thread has stopped")]
     Stopped,
+}
+
+impl GpuError {
+    /// The error of a step that `source` ended.
+    pub(super) fn of_step(id: ModelId, source: ModelError) -> Self {
+        if source.is_out_of_memory() {
+            Self::OutOfMemory { id, source }
+        } else {
+            Self::Model { id, source }
+        }
+    }
+
+    /// The error of a loading that `source` ended.
+    pub(super) fn of_load(id: ModelId, source: ModelError) -> Self {
+        if source.is_out_of_memory() {
+            Self::OutOfMemory { id, source }
+        } else {
+            Self::Load { id, source }
+        }
+    }
 }

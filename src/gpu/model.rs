@@ -1,12 +1,34 @@
 use std::fmt;
+use std::time::Duration;
 
-use super::ModelError;
+use super::{ModelError, Sampling};
 use crate::data::{Embedding, TokenBatch};
 
 /// A loaded model as the scheduler sees it.
 ///
 /// It is made, used and dropped on the device thread alone, so it need not be [`Send`].
-pub trait Model {
+pub enum Model {
+    Encoder(Box<dyn EncoderModel>),
+    Decoder(Box<dyn DecoderModel>),
+}
+
+impl fmt::Debug for Model {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Model").field(&self.info()).finish()
+    }
+}
+
+impl Model {
+    pub fn info(&self) -> ModelInfo {
+        match self {
+            Self::Encoder(model) => model.info(),
+            Self::Decoder(model) => model.info(),
+        }
+    }
+}
+
+/// Turns sequences into vectors.
+pub trait EncoderModel {
     fn info(&self) -> ModelInfo;
 
     /// Embeds every sequence of `batch` in one go, in order. A step that has started cannot be
@@ -17,20 +39,65 @@ pub trait Model {
     fn embed(&mut self, batch: &TokenBatch) -> Result<Vec<Embedding>, ModelError>;
 }
 
-/// Makes a model on the device thread.
-pub trait ModelLoader: Send {
+/// Continues sequences.
+pub trait DecoderModel {
+    fn info(&self) -> ModelInfo;
+
+    /// Starts a session, which costs next to nothing: the prompt is read step by step. Sessions do
+    /// not disturb each other.
+    ///
     /// # Errors
-    /// When files are missing or damaged, or the device has no room.
-    fn load(self: Box<Self>) -> Result<Box<dyn Model>, ModelError>;
+    /// When the device has no room for another session.
+    fn start(
+        &mut self,
+        prompt: Vec<u32>,
+        sampling: Sampling,
+    ) -> Result<Box<dyn Generation>, ModelError>;
 }
 
-impl<F> ModelLoader for F
-where
-    F: FnOnce() -> Result<Box<dyn Model>, ModelError> + Send,
-{
-    fn load(self: Box<Self>) -> Result<Box<dyn Model>, ModelError> {
-        self()
-    }
+/// One session of a decoder. It keeps what it needs of the model.
+pub trait Generation {
+    /// Reads at most `tokens_max` (at least one) tokens of the prompt or, once that has been read,
+    /// gives the next token.
+    ///
+    /// # Errors
+    /// When the device fails; the session has then ended.
+    fn step(&mut self, tokens_max: usize) -> Result<GenerationStep, ModelError>;
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GenerationStep {
+    /// So many tokens of the prompt were read.
+    Read {
+        tokens: usize,
+    },
+    Token(u32),
+}
+
+/// Makes a model in two parts, so that no search waits while another model loads.
+pub trait ModelLoader: Send + Sync {
+    /// What needs no device: reading, checking, converting. Runs on a thread of its own, once for
+    /// each lane.
+    ///
+    /// # Errors
+    /// When files are missing or damaged.
+    fn prepare(&self, lane: Lane) -> Result<Box<dyn ModelUpload>, ModelError>;
+}
+
+/// Brings a prepared model to the device, on the device thread.
+pub trait ModelUpload: Send {
+    /// One bounded step; `None` as long as there is more to do.
+    ///
+    /// # Errors
+    /// When the device fails or has no room.
+    fn step(&mut self) -> Result<Option<Model>, ModelError>;
+}
+
+/// One device thread among those that share a queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lane {
+    pub index: usize,
+    pub lanes: usize,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,15 +115,43 @@ impl fmt::Display for ModelKind {
     }
 }
 
+/// In the order in which they are preferred.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum DeviceKind {
+    Metal,
+    Cuda,
+    Wgpu,
+    Cpu,
+}
+
+impl DeviceKind {
+    /// How long one step should take, which is also how long a search may have to wait.
+    #[must_use]
+    pub fn step_target(self) -> Duration {
+        match self {
+            Self::Metal | Self::Cuda | Self::Wgpu => Duration::from_millis(10),
+            Self::Cpu => Duration::from_millis(40),
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DeviceInfo {
+    pub kind: DeviceKind,
+    /// For people: "CPU, 2 threads".
+    pub name: String,
+}
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ModelInfo {
     pub kind: ModelKind,
-    /// For people: "CPU, 2 threads".
-    pub device: String,
-    /// Components of an embedding.
+    pub device: DeviceInfo,
+    /// Components of an embedding; of a decoder, the width of a row.
     pub dim: usize,
-    /// Tokens of the longest sequence, special tokens included.
+    /// Tokens of the longest sequence, special tokens included; of a decoder, prompt and answer.
     pub tokens_max: usize,
     /// Weights on the device.
     pub memory_bytes: u64,
+    /// Why it runs here and not on a better device; empty when there was none to prefer.
+    pub notices: Vec<String>,
 }

@@ -1,28 +1,35 @@
+//! Which step comes next. Pure: without a thread, a device or a clock of its own.
+
+mod entry;
+
 use std::collections::VecDeque;
+use std::ops::Range;
 use std::time::{Duration, Instant};
 
-use tokio::sync::{OwnedSemaphorePermit, oneshot};
-
-use super::{GpuError, ModelId, Priority, SchedulerStats};
+use super::{GenerationStep, GpuError, ModelId, Priority, Sampling, SchedulerStats};
 use crate::data::{Embedding, TokenBatch};
-
-pub(super) type Reply = oneshot::Sender<Result<Vec<Embedding>, GpuError>>;
-
-/// A request that waits or has run in part.
-#[derive(Debug)]
-pub(super) struct Pending {
-    pub model: ModelId,
-    pub batch: TokenBatch,
-    pub priority: Priority,
-    pub reply: Reply,
-    pub queued_at: Instant,
-    /// Holds the place in the bounded queue until the request is answered.
-    pub permit: Option<OwnedSemaphorePermit>,
-}
+use entry::Entry;
+pub(super) use entry::{EmbedWork, GenerateWork, Pending, Ticket, Work};
 
 /// Work for the device that is run without interruption.
 #[derive(Debug)]
-pub(super) struct Step {
+pub(super) enum Step {
+    Embed(EmbedStep),
+    Generate(GenerateStep),
+}
+
+#[cfg(test)]
+impl Step {
+    pub(super) fn priority(&self) -> Priority {
+        match self {
+            Self::Embed(step) => step.priority,
+            Self::Generate(step) => step.priority,
+        }
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct EmbedStep {
     pub model: ModelId,
     pub priority: Priority,
     pub batch: TokenBatch,
@@ -30,7 +37,7 @@ pub(super) struct Step {
     parts: Vec<Part>,
 }
 
-impl Step {
+impl EmbedStep {
     pub(super) fn requests(&self) -> usize {
         self.parts.len()
     }
@@ -38,46 +45,43 @@ impl Step {
 
 #[derive(Debug)]
 struct Part {
-    ticket: u64,
-    sequences: usize,
+    ticket: Ticket,
+    /// Of the request's batch.
+    sequences: Range<usize>,
 }
 
 #[derive(Debug)]
-struct Entry {
-    ticket: u64,
-    pending: Pending,
-    done: Vec<Embedding>,
-    started: bool,
-    /// Set after a shared step failed: the request runs by itself, so that only the culprit fails.
-    alone: bool,
+pub(super) struct GenerateStep {
+    pub ticket: Ticket,
+    pub model: ModelId,
+    pub priority: Priority,
+    /// Tokens of the prompt to read at most.
+    pub tokens_max: usize,
+    /// Given with the first step of a session.
+    pub prompt: Option<(Vec<u32>, Sampling)>,
 }
 
-impl Entry {
-    fn is_finished(&self) -> bool {
-        self.done.len() == self.pending.batch.sequences()
-    }
-}
-
-/// The requests in the order of their priority; pure, without a thread or a clock of its own.
+/// The requests in the order of their priority.
 #[derive(Debug, Default)]
 pub(super) struct Queue {
     classes: [VecDeque<Entry>; 3],
     /// Steps since a waiting class last had one.
     passed_over: [u32; 3],
-    next_ticket: u64,
+    /// Whether the last step of a class was one of a generation: they take turns with embeddings.
+    generated_last: [bool; 3],
+    next_ticket: Ticket,
     stats: SchedulerStats,
 }
 
 impl Queue {
     /// A class that was passed over this many steps in a row has the next one, so a flood above it
     /// slows it down and never stops it.
-    const PASSED_OVER_MAX: u32 = 16;
+    pub(super) const PASSED_OVER_MAX: u32 = 16;
 
     pub(super) fn push(&mut self, pending: Pending) {
-        let class = &mut self.classes[pending.priority.index()];
         let ticket = self.next_ticket;
         self.next_ticket += 1;
-        class.push_back(Entry { ticket, pending, done: Vec::new(), started: false, alone: false });
+        self.classes[pending.priority.index()].push_back(Entry::new(ticket, pending));
     }
 
     #[cfg(test)]
@@ -85,108 +89,235 @@ impl Queue {
         self.classes.iter().all(VecDeque::is_empty)
     }
 
-    /// Takes the next step of at most `budget(model)` tokens, or of one sequence that is longer.
+    /// Takes the next step for `lane`: of at most `budget(model)` tokens, or of one sequence that is
+    /// longer. `budget` is `None` for a model that is not on this lane.
     ///
-    /// Small requests of one class and model that wait together share it.
+    /// Small requests of one class and model that wait together share a step. Embeddings of a class
+    /// start in the order in which they came; a generation of the class has every other step, but no
+    /// query waits for one.
     pub(super) fn next_step(
         &mut self,
-        budget: impl Fn(&ModelId) -> usize,
+        lane: usize,
+        budget: impl Fn(&ModelId) -> Option<usize>,
         now: Instant,
     ) -> Option<Step> {
         self.drop_abandoned();
-        let class = self.choose_class()?;
-        let entries = &mut self.classes[class];
-        let model = entries.front()?.pending.model.clone();
-        let alone = entries.front()?.alone;
-        let tokens_max = budget(&model);
+        let waiting = [0, 1, 2].map(|class: usize| {
+            let first = |is_waiting: fn(&Work, usize) -> bool| {
+                let runs = |e: &&Entry| is_waiting(&e.work, lane) && budget(&e.model).is_some();
+                self.classes[class].iter().find(runs).map(|entry| entry.ticket)
+            };
+            (first(Work::is_waiting_embedding), first(Work::is_waiting_generation))
+        });
+        let class = self.choose_class(waiting.map(|(a, b)| a.is_some() || b.is_some()))?;
+        let (embed, generate) = waiting[class];
+        let query_waits = class == Priority::Immediate.index() && embed.is_some();
+        let takes_turn = embed.is_none() || !(self.generated_last[class] || query_waits);
+        let step = match generate.filter(|_| takes_turn) {
+            Some(ticket) => Step::Generate(self.generate_step(class, ticket, lane, budget)?),
+            None => Step::Embed(self.embed_step(class, embed?, budget)?),
+        };
+        self.generated_last[class] = matches!(step, Step::Generate(_));
+        self.note_start(class, &step, now);
+        Some(step)
+    }
+
+    /// Whether a query waits that `lane` could run.
+    pub(super) fn has_immediate(&self, lane: usize, on_lane: impl Fn(&ModelId) -> bool) -> bool {
+        self.classes[Priority::Immediate.index()].iter().any(|entry| {
+            let work = &entry.work;
+            (work.is_waiting_embedding(lane) || work.is_waiting_generation(lane))
+                && on_lane(&entry.model)
+        })
+    }
+
+    fn embed_step(
+        &mut self,
+        class: usize,
+        first: Ticket,
+        budget: impl Fn(&ModelId) -> Option<usize>,
+    ) -> Option<EmbedStep> {
+        let mut entries = self.classes[class].iter_mut().skip_while(|e| e.ticket != first);
+        let entry = entries.next()?;
+        let model = entry.model.clone();
+        let tokens_max = budget(&model)?;
+        let work = entry.embed()?;
         let mut batch = TokenBatch::default();
-        let mut parts = Vec::new();
-        for entry in entries.iter_mut().filter(|entry| entry.pending.model == model) {
-            if !parts.is_empty() && (alone || entry.alone) {
+        let sequences = work.take_into(&mut batch, tokens_max)?;
+        let mut full = work.alone || work.is_waiting();
+        let mut parts = vec![Part { ticket: entry.ticket, sequences }];
+        for entry in entries.filter(|entry| entry.model == model) {
+            let ticket = entry.ticket;
+            let Some(work) = entry.embed().filter(|work| work.is_waiting()) else { continue };
+            if full || work.alone {
                 break;
             }
-            let before = batch.sequences();
-            let ids = entry.pending.batch.ids();
-            for range in entry.pending.batch.ranges().skip(entry.done.len()) {
-                if !batch.is_empty() && batch.tokens() + range.len() > tokens_max {
-                    break;
-                }
-                batch.push(&ids[range]);
-            }
-            let sequences = batch.sequences() - before;
-            if sequences == 0 {
-                break;
-            }
-            if !entry.started {
+            let Some(sequences) = work.take_into(&mut batch, tokens_max) else { break };
+            full = work.is_waiting();
+            parts.push(Part { ticket, sequences });
+        }
+        Some(EmbedStep { model, priority: Priority::ALL[class], batch, parts })
+    }
+
+    fn generate_step(
+        &mut self,
+        class: usize,
+        ticket: Ticket,
+        lane: usize,
+        budget: impl Fn(&ModelId) -> Option<usize>,
+    ) -> Option<GenerateStep> {
+        let entries = &mut self.classes[class];
+        // Behind the others of its class, so that several answers are made side by side.
+        let at = entries.iter().position(|entry| entry.ticket == ticket)?;
+        let mut entry = entries.remove(at)?;
+        let model = entry.model.clone();
+        let work = entry.generate()?;
+        work.running = true;
+        work.lane = Some(lane);
+        let prompt = work.prompt.take();
+        entries.push_back(entry);
+        let tokens_max = budget(&model)?;
+        Some(GenerateStep { ticket, model, priority: Priority::ALL[class], tokens_max, prompt })
+    }
+
+    fn note_start(&mut self, class: usize, step: &Step, now: Instant) {
+        let started = |ticket: Ticket| match step {
+            Step::Embed(step) => step.parts.iter().any(|part| part.ticket == ticket),
+            Step::Generate(step) => step.ticket == ticket,
+        };
+        for entry in &mut self.classes[class] {
+            if !entry.started && started(entry.ticket) {
                 entry.started = true;
-                let waited = now.saturating_duration_since(entry.pending.queued_at);
+                let waited = now.saturating_duration_since(entry.queued_at);
                 self.stats.wait[class].record(waited);
             }
-            parts.push(Part { ticket: entry.ticket, sequences });
         }
-        Some(Step { model, priority: Priority::ALL[class], batch, parts })
     }
 
     /// Hands the results of `step` to its requests and answers those that are whole.
-    pub(super) fn complete(
+    pub(super) fn complete_embed(
         &mut self,
-        step: &Step,
+        step: &EmbedStep,
         result: Result<Vec<Embedding>, GpuError>,
         elapsed: Duration,
     ) {
-        self.stats.steps += 1;
-        self.stats.run.record(elapsed);
-        let entries = &mut self.classes[step.priority.index()];
+        self.note_run(elapsed);
         match result {
             Ok(embeddings) => {
                 self.stats.tokens += step.batch.tokens() as u64;
-                let mut embeddings = embeddings.into_iter();
+                let mut rows = embeddings.into_iter();
                 for part in &step.parts {
-                    let rows = embeddings.by_ref().take(part.sequences);
-                    if let Some(entry) = entries.iter_mut().find(|e| e.ticket == part.ticket) {
-                        entry.done.extend(rows);
-                    } else {
-                        rows.for_each(drop);
-                    }
+                    let rows = rows.by_ref().take(part.sequences.len());
+                    self.fill(step.priority, part, rows);
                 }
             }
-            Err(_) if step.parts.len() > 1 => {
-                for entry in entries.iter_mut() {
-                    entry.alone |= step.parts.iter().any(|part| part.ticket == entry.ticket);
-                }
+            // A smaller step may have room, and an innocent request in a shared step no fault: they
+            // run again.
+            Err(GpuError::OutOfMemory { .. }) if step.batch.sequences() > 1 => {
+                self.put_back(step, false);
             }
+            Err(_) if step.parts.len() > 1 => self.put_back(step, true),
             Err(error) => {
-                let ticket = step.parts.first().map(|part| part.ticket);
-                if let Some(at) = entries.iter().position(|e| Some(e.ticket) == ticket)
-                    && let Some(entry) = entries.remove(at)
-                {
-                    self.stats.failed += 1;
-                    answer(entry.pending, Err(error));
+                for part in &step.parts {
+                    self.fail(step.priority, part.ticket, error.clone());
                 }
             }
         }
-        self.answer_finished(step.priority.index());
     }
 
-    /// Answers everything that waits with `error`.
+    fn fill(&mut self, priority: Priority, part: &Part, rows: impl Iterator<Item = Embedding>) {
+        let entries = &mut self.classes[priority.index()];
+        let at = entries.iter().position(|entry| entry.ticket == part.ticket);
+        let Some((at, work)) = at.and_then(|at| Some((at, entries[at].embed()?))) else {
+            // Cancelled, or failed in another step meanwhile.
+            rows.for_each(drop);
+            return;
+        };
+        work.fill(part.sequences.clone(), rows);
+        if work.is_whole()
+            && let Some(entry) = entries.remove(at)
+        {
+            self.stats.completed += 1;
+            entry.complete();
+        }
+    }
+
+    fn put_back(&mut self, step: &EmbedStep, alone: bool) {
+        for part in &step.parts {
+            let entry =
+                self.classes[step.priority.index()].iter_mut().find(|e| e.ticket == part.ticket);
+            if let Some(work) = entry.and_then(Entry::embed) {
+                work.put_back(part.sequences.clone());
+                work.alone |= alone;
+            }
+        }
+    }
+
+    /// Passes on what a step of a generation gave.
+    pub(super) fn complete_generate(
+        &mut self,
+        step: &GenerateStep,
+        result: Result<GenerationStep, GpuError>,
+        elapsed: Duration,
+    ) {
+        self.note_run(elapsed);
+        let entries = &mut self.classes[step.priority.index()];
+        let at = entries.iter().position(|entry| entry.ticket == step.ticket);
+        let Some((at, work)) = at.and_then(|at| Some((at, entries[at].generate()?))) else {
+            return;
+        };
+        work.running = false;
+        match result {
+            Ok(GenerationStep::Read { tokens }) => self.stats.tokens += tokens as u64,
+            Ok(GenerationStep::Token(token)) => {
+                self.stats.tokens_generated += 1;
+                if work.take(token) {
+                    entries.remove(at);
+                    self.stats.completed += 1;
+                }
+            }
+            Err(error) => self.fail(step.priority, step.ticket, error),
+        }
+    }
+
+    fn note_run(&mut self, elapsed: Duration) {
+        self.stats.steps += 1;
+        self.stats.run.record(elapsed);
+    }
+
+    fn fail(&mut self, priority: Priority, ticket: Ticket, error: GpuError) {
+        let entries = &mut self.classes[priority.index()];
+        let at = entries.iter().position(|entry| entry.ticket == ticket);
+        if let Some(entry) = at.and_then(|at| entries.remove(at)) {
+            self.stats.failed += 1;
+            entry.fail(error);
+        }
+    }
+
+    /// Answers everything that waits or runs with `error`.
     pub(super) fn fail_all(&mut self, error: &GpuError) {
         for entry in self.classes.iter_mut().flat_map(|class| class.drain(..)) {
             self.stats.failed += 1;
-            answer(entry.pending, Err(error.clone()));
+            entry.fail(error.clone());
         }
     }
 
     /// Answers what waits for a model that has gone.
     pub(super) fn fail_model(&mut self, model: &ModelId) {
         for class in &mut self.classes {
-            let (gone, kept) = class.drain(..).partition(|e| e.pending.model == *model);
+            let (gone, kept): (VecDeque<Entry>, _) =
+                class.drain(..).partition(|entry| entry.model == *model);
             *class = kept;
-            let gone: VecDeque<Entry> = gone;
             for entry in gone {
                 self.stats.failed += 1;
-                answer(entry.pending, Err(GpuError::ModelNotLoaded(model.clone())));
+                entry.fail(GpuError::ModelNotLoaded(model.clone()));
             }
         }
+    }
+
+    /// Whether the request still waits or runs.
+    pub(super) fn holds(&self, ticket: Ticket) -> bool {
+        self.classes.iter().flatten().any(|entry| entry.ticket == ticket && !entry.is_abandoned())
     }
 
     pub(super) fn stats(&self) -> SchedulerStats {
@@ -199,204 +330,25 @@ impl Queue {
     fn drop_abandoned(&mut self) {
         for class in &mut self.classes {
             let before = class.len();
-            class.retain(|entry| !entry.pending.reply.is_closed());
+            class.retain(|entry| !entry.is_abandoned());
             self.stats.cancelled += (before - class.len()) as u64;
         }
     }
 
-    fn choose_class(&mut self) -> Option<usize> {
-        let waiting = |class: &usize| !self.classes[*class].is_empty();
+    fn choose_class(&mut self, waiting: [bool; 3]) -> Option<usize> {
         let starved = |class: &usize| self.passed_over[*class] >= Self::PASSED_OVER_MAX;
         let class = (0..3)
-            .find(|class| waiting(class) && starved(class))
-            .or_else(|| (0..3).find(waiting))?;
+            .find(|class| waiting[*class] && starved(class))
+            .or_else(|| (0..3).find(|class| waiting[*class]))?;
         for other in 0..3 {
-            let passed = other != class && !self.classes[other].is_empty();
+            let passed = other != class && waiting[other];
             self.passed_over[other] = if passed { self.passed_over[other] + 1 } else { 0 };
         }
         Some(class)
     }
-
-    fn answer_finished(&mut self, class: usize) {
-        let entries = &mut self.classes[class];
-        while let Some(at) = entries.iter().position(Entry::is_finished) {
-            let Some(entry) = entries.remove(at) else { break };
-            self.stats.completed += 1;
-            answer(entry.pending, Ok(entry.done));
-        }
-    }
-}
-
-fn answer(pending: Pending, result: Result<Vec<Embedding>, GpuError>) {
-    drop(pending.permit);
-    // The caller may have gone in the meantime; then nobody wants the answer.
-    let _ = pending.reply.send(result);
 }
 
 #[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-
-    type Answer = oneshot::Receiver<Result<Vec<Embedding>, GpuError>>;
-
-    fn model() -> ModelId {
-        ModelId::Embedding("fake".to_owned())
-    }
-
-    /// A request whose sequences are `len` times the number of the request.
-    fn submit(queue: &mut Queue, priority: Priority, number: u32, lengths: &[usize]) -> Answer {
-        let mut batch = TokenBatch::default();
-        for length in lengths {
-            batch.push(&vec![number; *length]);
-        }
-        let (reply, answer) = oneshot::channel();
-        let queued_at = Instant::now();
-        queue.push(Pending { model: model(), batch, priority, reply, queued_at, permit: None });
-        answer
-    }
-
-    /// Embeds a sequence as the direction (its first id, its length).
-    fn fake(batch: &TokenBatch) -> Vec<Embedding> {
-        batch
-            .ranges()
-            .map(|range| vec![batch.ids()[range.start] as f32, range.len() as f32])
-            .map(|values| Embedding::normalized(values).unwrap())
-            .collect()
-    }
-
-    fn run_step(queue: &mut Queue, budget: usize) -> Option<Step> {
-        let step = queue.next_step(|_| budget, Instant::now())?;
-        let embeddings = fake(&step.batch);
-        queue.complete(&step, Ok(embeddings), Duration::ZERO);
-        Some(step)
-    }
-
-    #[test]
-    fn a3_classes_run_in_order_and_each_first_in_first_out() {
-        let mut queue = Queue::default();
-        let order = [
-            (Priority::Background, 1),
-            (Priority::Immediate, 2),
-            (Priority::Interactive, 3),
-            (Priority::Immediate, 4),
-            (Priority::Background, 5),
-        ];
-        let _answers = order.map(|(priority, n)| submit(&mut queue, priority, n, &[8]));
-        let ran: Vec<u32> =
-            std::iter::from_fn(|| run_step(&mut queue, 8)).map(|s| s.batch.ids()[0]).collect();
-        assert_eq!(ran, [2, 4, 3, 1, 5]);
-    }
-
-    #[test]
-    fn a6_a_file_is_cut_into_steps_and_a_search_goes_between_them() {
-        let mut queue = Queue::default();
-        let _file = submit(&mut queue, Priority::Background, 1, &[10; 5]);
-        assert_eq!(run_step(&mut queue, 20).unwrap().batch.sequences(), 2);
-        let _search = submit(&mut queue, Priority::Immediate, 9, &[4]);
-        assert_eq!(run_step(&mut queue, 20).unwrap().priority, Priority::Immediate);
-        assert_eq!(run_step(&mut queue, 20).unwrap().batch.sequences(), 2);
-        assert_eq!(run_step(&mut queue, 20).unwrap().batch.sequences(), 1);
-        assert!(queue.is_empty());
-    }
-
-    #[test]
-    fn a4_background_is_slowed_by_a_flood_and_not_stopped() {
-        let mut queue = Queue::default();
-        let mut file = submit(&mut queue, Priority::Background, 1, &[4]);
-        let mut floods = Vec::new();
-        for n in 0..=Queue::PASSED_OVER_MAX {
-            floods.push(submit(&mut queue, Priority::Immediate, n + 2, &[4]));
-            run_step(&mut queue, 4);
-        }
-        assert!(file.try_recv().is_ok(), "the file ran although a query was always waiting");
-    }
-
-    #[test]
-    fn a7_abandoned_work_is_skipped() {
-        let mut queue = Queue::default();
-        drop(submit(&mut queue, Priority::Background, 1, &[4]));
-        let mut kept = submit(&mut queue, Priority::Background, 2, &[4]);
-        assert_eq!(run_step(&mut queue, 8).unwrap().batch.ids(), [2; 4]);
-        assert!(kept.try_recv().is_ok());
-        assert_eq!(queue.stats().cancelled, 1);
-    }
-
-    #[test]
-    fn a13_a_failure_in_a_shared_step_fails_the_culprit_only() {
-        let mut queue = Queue::default();
-        let mut bad = submit(&mut queue, Priority::Background, 1, &[4]);
-        let mut good = submit(&mut queue, Priority::Background, 2, &[4]);
-        while let Some(step) = queue.next_step(|_| 100, Instant::now()) {
-            let result = if step.batch.ids().contains(&1) {
-                Err(GpuError::Panicked { id: model(), message: "boom".to_owned() })
-            } else {
-                Ok(fake(&step.batch))
-            };
-            queue.complete(&step, result, Duration::ZERO);
-        }
-        assert!(matches!(bad.try_recv().unwrap(), Err(GpuError::Panicked { .. })));
-        assert_eq!(good.try_recv().unwrap().unwrap().len(), 1);
-    }
-
-    #[derive(Clone, Debug)]
-    enum Event {
-        Submit(usize, Vec<usize>),
-        Abandon(usize),
-        Step(usize),
-    }
-
-    fn events() -> impl Strategy<Value = Vec<Event>> {
-        let event = prop_oneof![
-            (0..3_usize, prop::collection::vec(1..9_usize, 1..6))
-                .prop_map(|(class, lengths)| Event::Submit(class, lengths)),
-            (0..50_usize).prop_map(Event::Abandon),
-            (1..30_usize).prop_map(Event::Step),
-        ];
-        prop::collection::vec(event, 1..60)
-    }
-
-    proptest! {
-        /// Nothing is lost, nothing is answered twice, every answer is that of its own request, and no
-        /// step exceeds its budget unless it is one sequence.
-        #[test]
-        fn random_schedules_answer_every_request_once(events in events()) {
-            let mut queue = Queue::default();
-            let mut waiting: Vec<(u32, Vec<usize>, Option<Answer>)> = Vec::new();
-            for event in events {
-                match event {
-                    Event::Submit(class, lengths) => {
-                        let number = waiting.len() as u32 + 1;
-                        let answer = submit(&mut queue, Priority::ALL[class], number, &lengths);
-                        waiting.push((number, lengths, Some(answer)));
-                    }
-                    Event::Abandon(at) => {
-                        let len = waiting.len().max(1);
-                        if let Some(entry) = waiting.get_mut(at % len) {
-                            entry.2 = None;
-                        }
-                    }
-                    Event::Step(budget) => {
-                        if let Some(step) = run_step(&mut queue, budget) {
-                            let fits = step.batch.tokens() <= budget;
-                            prop_assert!(fits || step.batch.sequences() == 1);
-                        }
-                    }
-                }
-            }
-            while run_step(&mut queue, 16).is_some() {}
-            prop_assert!(queue.is_empty());
-            for (number, lengths, answer) in waiting {
-                let Some(mut answer) = answer else { continue };
-                let got = answer.try_recv().unwrap().unwrap();
-                let want: Vec<_> = lengths
-                    .iter()
-                    .map(|len| vec![number as f32, *len as f32])
-                    .map(|values| Embedding::normalized(values).unwrap())
-                    .collect();
-                prop_assert_eq!(got, want);
-            }
-        }
-    }
-}
+mod laws;
+#[cfg(test)]
+mod tests;

@@ -54,17 +54,42 @@ pub struct BatchEmbedRequest {
     pub priority: Priority,
 }
 
+/// How the next token is chosen among those that the model thinks likely.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sampling {
+    /// Divides the logits; 0 always takes the likeliest token.
+    pub temperature: f32,
+    /// Only so many of the likeliest tokens.
+    pub top_k: Option<usize>,
+    /// Only the likeliest tokens that together reach this probability (Holtzman et al. 2020).
+    pub top_p: Option<f32>,
+    /// Divides the logits of tokens that have occurred lately (Keskar et al. 2019); 1 changes nothing.
+    pub repeat_penalty: f32,
+    /// The same seed, model and prompt give the same answer.
+    pub seed: u64,
+}
+
+impl Sampling {
+    /// Always the likeliest token.
+    #[must_use]
+    pub fn greedy() -> Self {
+        Self { temperature: 0.0, top_k: None, top_p: None, repeat_penalty: 1.0, seed: 0 }
+    }
+}
+
+/// A prompt to continue.
 #[derive(Clone, Debug)]
 pub struct GenerateRequest {
     pub model_id: ModelId,
+    /// Special tokens included.
     pub prompt: Vec<u32>,
+    pub sampling: Sampling,
+    /// Tokens of the answer at most; the context of the model is a bound as well.
     pub tokens_max: usize,
+    /// Each of these sequences ends the answer and is no part of it; a model's end-of-text token
+    /// belongs here.
+    pub stop: Vec<Vec<u32>>,
     pub priority: Priority,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct GenerateResponse {
-    pub tokens: Vec<u32>,
 }
 
 #[cfg(test)]

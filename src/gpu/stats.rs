@@ -1,5 +1,7 @@
 use std::time::Duration;
 
+use super::{ModelId, ModelInfo};
+
 /// What the scheduler has done since it started.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SchedulerStats {
@@ -9,14 +11,17 @@ pub struct SchedulerStats {
     pub failed: u64,
     /// Requests whose caller went away before the answer.
     pub cancelled: u64,
+    /// Read by a model: embedded, or part of a prompt.
     pub tokens: u64,
+    pub tokens_generated: u64,
     pub steps: u64,
     /// From submission to the first step, by priority.
     pub wait: [Histogram; 3],
     /// Duration of a step.
     pub run: Histogram,
-    /// Loaded models with the device each runs on.
-    pub models: Vec<(String, String)>,
+    /// Loaded models, each with its device, in the order of their ids.
+    pub models: Vec<(ModelId, ModelInfo)>,
+    /// Weights of all models on all devices.
     pub memory_bytes: u64,
 }
 

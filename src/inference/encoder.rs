@@ -2,7 +2,7 @@ use super::backend::{Activation, Backend, BackendError, EmbeddingTables, LayerNo
 use super::weights::Tensors;
 use super::{WeightView, Weights, WeightsError};
 use crate::data::{Embedding, TokenBatch};
-use crate::gpu::{Model, ModelError, ModelInfo, ModelKind};
+use crate::gpu::{DeviceInfo, DeviceKind, EncoderModel, ModelError, ModelInfo, ModelKind};
 
 /// How the rows of a sequence become one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -107,14 +107,15 @@ impl<B: Backend> Encoder<B> {
     }
 }
 
-impl<B: Backend> Model for Encoder<B> {
+impl<B: Backend> EncoderModel for Encoder<B> {
     fn info(&self) -> ModelInfo {
         ModelInfo {
             kind: ModelKind::Encoder,
-            device: self.backend.device(),
+            device: DeviceInfo { kind: DeviceKind::Cpu, name: self.backend.device() },
             dim: self.config.width,
             tokens_max: self.config.tokens_max,
             memory_bytes: self.memory_bytes,
+            notices: Vec::new(),
         }
     }
 

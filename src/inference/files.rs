@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 use super::backend::candle::CandleBackend;
 use super::{Encoder, EncoderConfig, Pooling, Weights, WeightsError, bundled};
 use crate::config::ModelFiles;
-use crate::gpu::{Model, ModelError, ModelId, ModelLoader};
+use crate::gpu::{Lane, Model, ModelError, ModelId, ModelLoader, ModelUpload};
 use crate::tokenization::{Tokenizer, TokenizerError};
 
 #[derive(Debug, thiserror::Error)]
@@ -124,15 +124,34 @@ impl EmbeddingModel {
         ModelId::Embedding(self.name.clone())
     }
 
-    /// Gives what loads the model on the device thread, on the CPU with `threads` threads.
+    /// Gives what loads the model, on the CPU with `threads` threads.
     #[must_use]
-    pub fn into_loader(self, threads: usize) -> Box<dyn ModelLoader> {
-        Box::new(move || {
-            let backend = CandleBackend::cpu(threads).map_err(ModelError::new)?;
-            let encoder =
-                Encoder::load(backend, &self.weights, self.config).map_err(ModelError::new)?;
-            Ok(Box::new(encoder) as Box<dyn Model>)
-        })
+    pub fn into_loader(self, threads: usize) -> Arc<dyn ModelLoader> {
+        let Self { config, weights, .. } = self;
+        Arc::new(EncoderLoader(EncoderUpload { config, weights: Arc::new(weights), threads }))
+    }
+}
+
+struct EncoderLoader(EncoderUpload);
+
+#[derive(Clone)]
+struct EncoderUpload {
+    config: EncoderConfig,
+    weights: Arc<Weights>,
+    threads: usize,
+}
+
+impl ModelLoader for EncoderLoader {
+    fn prepare(&self, _lane: Lane) -> Result<Box<dyn ModelUpload>, ModelError> {
+        Ok(Box::new(self.0.clone()))
+    }
+}
+
+impl ModelUpload for EncoderUpload {
+    fn step(&mut self) -> Result<Option<Model>, ModelError> {
+        let backend = CandleBackend::cpu(self.threads).map_err(ModelError::new)?;
+        let encoder = Encoder::load(backend, &self.weights, self.config.clone());
+        Ok(Some(Model::Encoder(Box::new(encoder.map_err(ModelError::new)?))))
     }
 }
 
