@@ -175,7 +175,12 @@ impl Engine {
     /// When the store fails.
     pub async fn document(&self, id: DocumentId) -> Result<Option<DocumentView>, EngineError> {
         let inner = Arc::clone(&self.inner);
-        self.run_blocking(move || Ok(inner.store.document(id)?.map(DocumentView::from))).await
+        self.run_blocking(move || {
+            // Of the model that answers, so that the passages are those that a search names.
+            let Some(model) = inner.indexes.snapshot().key() else { return Ok(None) };
+            Ok(inner.store.document(id, model)?.map(DocumentView::from))
+        })
+        .await
     }
 
     /// Every document, in the order of the sources.

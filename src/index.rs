@@ -18,6 +18,6 @@ pub use filter::PassageFilter;
 pub use fusion::{RRF_K, reciprocal_rank_fusion};
 pub use keyword::{
     IndexProgress, KeywordDocument, KeywordIndex, KeywordIndexError, KeywordMatch, KeywordOpening,
-    KeywordPassage, KeywordQuery, KeywordUpdate, Mark, PreparedQuery,
+    KeywordPassage, KeywordQuery, KeywordSnapshot, KeywordUpdate, Mark, PreparedQuery,
 };
 pub use vector::{VectorIndex, VectorIndexError, VectorUpdate};

@@ -15,7 +15,7 @@ mod tally;
 mod vanished;
 
 pub use error::IngestError;
-pub use pipeline::Pipeline;
+pub use pipeline::{Pipeline, PipelineModel};
 pub use progress::JobProgress;
 pub use report::{IngestReport, Skipped};
 pub use run::{FileRun, Outcome, index_documents, index_paths};

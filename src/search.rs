@@ -17,7 +17,7 @@ mod sentence;
 mod laws;
 
 pub use error::SearchError;
-pub use indexes::{CaughtUp, Indexes};
+pub use indexes::{CaughtUp, IndexSnapshot, Indexes};
 pub use query::Query;
 pub use request::{Coverage, SearchMode, SearchRequest, SearchResponse};
 pub use searcher::Searcher;

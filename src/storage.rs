@@ -16,24 +16,30 @@ mod catalog;
 mod changes;
 mod condition;
 mod error;
+mod lease;
 mod ledger;
 mod model;
 mod passages;
 mod record;
 mod schema;
+mod switch;
 mod vectors;
 mod write;
 
 #[cfg(test)]
 mod laws;
+#[cfg(test)]
+mod switch_laws;
 
 pub use catalog::{Counts, DocumentSummary, StoredDocument};
 pub use changes::{Changes, StoreId};
 pub use condition::{Condition, Place, Requirement};
 pub use error::StorageError;
+pub use lease::ModelLease;
 pub use ledger::{FileStamp, SkippedSource};
-pub use model::{EmbeddingModel, ModelUse};
+pub use model::{EmbeddingModel, ModelKey, ModelUse, StoredModel};
 pub use passages::StoredPassage;
+pub use switch::{DocumentVersion, NewVectors, Switch, SwitchEnd};
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -101,6 +107,10 @@ impl Store {
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    fn data_dir(&self) -> &Path {
+        self.path.parent().unwrap_or(&self.path)
     }
 
     /// Size of the database and its log on disk.

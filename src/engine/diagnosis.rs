@@ -112,10 +112,10 @@ fn check_store(store: &Store) -> Result<Check, EngineError> {
 
 fn check_indexes(store: &Store, indexes: &Indexes) -> Result<Vec<Check>, EngineError> {
     let passages = store.counts()?.passages;
-    let keywords = indexes.keywords();
+    let (snapshot, keywords) = (indexes.snapshot(), indexes.keywords());
     let mut checks = vec![
-        index_check("vector index", indexes.vectors().len() as u64, passages),
-        index_check("keyword index", keywords.len(), passages),
+        index_check("vector index", snapshot.vectors().len() as u64, passages),
+        index_check("keyword index", snapshot.keywords().len(), passages),
     ];
     let damaged = keywords.check().map_err(SearchError::from)?;
     if !damaged.is_empty() {

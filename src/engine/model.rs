@@ -9,7 +9,7 @@ use crate::config::ModelFiles;
 use crate::data::Embedding;
 use crate::gpu::{EmbedRequest, ModelId, Priority};
 use crate::inference::EmbeddingModel;
-use crate::ingest::Pipeline;
+use crate::ingest::{Pipeline, PipelineModel};
 use crate::search::Query;
 use crate::storage;
 use crate::tokenization::Tokenizer;
@@ -30,13 +30,9 @@ pub(super) struct LoadedModel {
     pub device: String,
     /// Tokens of a sequence at most, special tokens included.
     pub tokens_max: usize,
-}
-
-impl LoadedModel {
-    fn chunk_size(&self) -> ChunkSize {
-        let special = self.tokenizer.special().len();
-        ChunkSize { tokens_max: self.tokens_max - special, overlap: OVERLAP_TOKENS }
-    }
+    pub chunk_size: ChunkSize,
+    /// How the store names its passages and vectors.
+    pub stored: storage::EmbeddingModel,
 }
 
 /// The name that is shown before the files are read.
@@ -87,12 +83,16 @@ impl Engine {
 
     pub(super) fn pipeline(&self, model: &LoadedModel) -> Pipeline {
         let inner = &self.inner;
+        let model = PipelineModel {
+            id: model.id.clone(),
+            tokenizer: Arc::clone(&model.tokenizer),
+            chunk_size: model.chunk_size,
+            stored: model.stored.clone(),
+        };
         Pipeline::new(
             Arc::clone(&inner.store),
             Arc::clone(&inner.scheduler),
-            Arc::clone(&model.tokenizer),
-            model.id.clone(),
-            model.chunk_size(),
+            model,
             (inner.config.data_dir.clone(), inner.config.limits.clone()),
         )
     }
@@ -159,14 +159,15 @@ impl Engine {
         let threads = self.inner.config.threads.unwrap_or_else(cores);
         let info = self.inner.scheduler.load_model(id.clone(), model.into_loader(threads)).await?;
         let (device, tokens_max) = (info.device.name, info.tokens_max);
-        let loaded = LoadedModel { id, tokenizer, device, tokens_max };
-        let ChunkSize { tokens_max, overlap } = loaded.chunk_size();
-        let stamp = storage::EmbeddingModel {
-            name: format!("{}, chunks of {tokens_max} overlapping {overlap}", loaded.id),
+        let special = tokenizer.special().len();
+        let chunk_size = ChunkSize { tokens_max: tokens_max - special, overlap: OVERLAP_TOKENS };
+        let ChunkSize { tokens_max: passage_max, overlap } = chunk_size;
+        let stored = storage::EmbeddingModel {
+            name: format!("{id}, chunks of {passage_max} overlapping {overlap}"),
             dim: info.dim,
         };
-        let inner = Arc::clone(&self.inner);
-        self.run_blocking(move || Ok(inner.store.use_model(&stamp)?)).await?;
-        Ok(loaded)
+        let (inner, chosen) = (Arc::clone(&self.inner), stored.clone());
+        self.run_blocking(move || Ok(inner.store.choose_model(&chosen)?)).await?;
+        Ok(LoadedModel { id, tokenizer, device, tokens_max, chunk_size, stored })
     }
 }

@@ -10,7 +10,7 @@ use super::EngineError;
 use crate::data::{Embedding, EmbeddingError};
 use crate::index::PassageFilter;
 use crate::search::{Indexes, SearchError};
-use crate::storage::Store;
+use crate::storage::{Store, StoredModel};
 
 const QUERIES: u64 = 100;
 const K: usize = 10;
@@ -28,11 +28,11 @@ pub(super) struct Recall {
 /// Asks the index for the neighbors of passages spread evenly over the store; `None` without any.
 pub(super) fn measure(store: &Store, indexes: &Indexes) -> Result<Option<Recall>, EngineError> {
     let Some(model) = store.model()? else { return Ok(None) };
-    let queries = sample(store, model.dim)?;
-    let thresholds = tenth_best(store, &queries, model.dim)?;
+    let queries = sample(store, &model)?;
+    let thresholds = tenth_best(store, &queries, &model)?;
     let (mut found, mut wanted) = (0, 0);
     for (query, (threshold, neighbors)) in queries.iter().zip(&thresholds) {
-        let answer = indexes.vectors().search(query, &PassageFilter::all(), K);
+        let answer = indexes.snapshot().vectors().search(query, &PassageFilter::all(), K);
         let answer = answer.map_err(SearchError::from)?;
         wanted += neighbors;
         found += answer.iter().filter(|near| near.score >= threshold - TIE).count();
@@ -41,11 +41,11 @@ pub(super) fn measure(store: &Store, indexes: &Indexes) -> Result<Option<Recall>
     Ok((wanted > 0).then_some(Recall { queries: queries.len(), at_10: share }))
 }
 
-fn sample(store: &Store, dim: usize) -> Result<Vec<Embedding>, EngineError> {
+fn sample(store: &Store, model: &StoredModel) -> Result<Vec<Embedding>, EngineError> {
     let stride = (store.counts()?.passages / QUERIES).max(1);
     let (mut at, mut queries) = (0, Vec::new());
-    store.for_each_vectors(|_, rows| {
-        for row in rows.chunks_exact(dim) {
+    store.for_each_vectors(model.key, |_, rows| {
+        for row in rows.chunks_exact(model.model.dim) {
             if at % stride == 0 {
                 queries.push(Embedding::normalized(widen(row)));
             }
@@ -60,11 +60,11 @@ fn sample(store: &Store, dim: usize) -> Result<Vec<Embedding>, EngineError> {
 fn tenth_best(
     store: &Store,
     queries: &[Embedding],
-    dim: usize,
+    model: &StoredModel,
 ) -> Result<Vec<(f32, u32)>, EngineError> {
     let mut best: Vec<BinaryHeap<Reverse<Cosine>>> = vec![BinaryHeap::new(); queries.len()];
-    store.for_each_vectors(|_, rows| {
-        for row in rows.chunks_exact(dim).map(widen) {
+    store.for_each_vectors(model.key, |_, rows| {
+        for row in rows.chunks_exact(model.model.dim).map(widen) {
             for (query, best) in queries.iter().zip(&mut best) {
                 let cosine = query.as_slice().iter().zip(&row).map(|(a, b)| a * b).sum();
                 best.push(Reverse(Cosine(cosine)));
@@ -136,10 +136,11 @@ mod tests {
         let store = Store::open(dir.path()).unwrap();
         let indexes = Indexes::open(dir.path()).unwrap();
         assert_eq!(measure(&store, &indexes).unwrap(), None);
-        store.use_model(&EmbeddingModel { name: "fake".to_owned(), dim: 2 }).unwrap();
+        let model = EmbeddingModel { name: "fake".to_owned(), dim: 2 };
+        store.choose_model(&model).unwrap();
         indexes.catch_up(&store).unwrap();
         let documents: Vec<_> = (0..40).map(document).collect();
-        store.commit_documents(&documents, 0).unwrap();
+        store.commit_documents(&model, &documents, 0).unwrap();
         assert_eq!(measure(&store, &indexes).unwrap(), Some(Recall { queries: 40, at_10: 0.0 }));
         indexes.catch_up(&store).unwrap();
         assert_eq!(measure(&store, &indexes).unwrap(), Some(Recall { queries: 40, at_10: 1.0 }));

@@ -6,11 +6,13 @@ mod error;
 mod marks;
 mod query;
 mod schema;
+mod snapshot;
 mod update;
 
 pub use error::KeywordIndexError;
 pub use marks::Mark;
 pub use query::{KeywordQuery, PreparedQuery};
+pub use snapshot::KeywordSnapshot;
 pub use update::{IndexProgress, KeywordDocument, KeywordPassage, KeywordUpdate};
 
 use std::fmt;
@@ -18,11 +20,9 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 use tantivy::directory::MmapDirectory;
-use tantivy::{Index, IndexReader, ReloadPolicy, Searcher, TantivyError};
+use tantivy::{Index, IndexReader, ReloadPolicy, TantivyError};
 
-use self::collector::{Found, Keys, TopPassages};
 use self::schema::Fields;
-use super::PassageFilter;
 use crate::data::{Candidate, DocumentId};
 
 /// The words of every passage, in a directory that several processes may have open: all of them
@@ -113,23 +113,21 @@ impl KeywordIndex {
             .map_err(|detail| KeywordIndexError::Damaged { path: self.directory.clone(), detail })
     }
 
-    /// Lets searches see what was committed, also by other processes; cheap when nothing was.
+    /// What was committed by now, also by other processes, and what it had reached: exactly that, so
+    /// that nobody takes passages of one embedding model for those of another.
     ///
     /// # Errors
-    /// [`KeywordIndexError`] when the directory cannot be read.
-    pub fn reload(&self) -> Result<(), KeywordIndexError> {
-        self.reader.reload().map_err(|e| self.error(e))
-    }
-
-    /// Passages that can be found.
-    #[must_use]
-    pub fn len(&self) -> u64 {
-        self.reader.searcher().num_docs()
-    }
-
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
+    /// [`KeywordIndexError`] when the directory cannot be read or is of another format.
+    pub fn snapshot(&self) -> Result<KeywordSnapshot, KeywordIndexError> {
+        loop {
+            let progress = self.progress()?;
+            self.reader.reload().map_err(|e| self.error(e))?;
+            let searcher = self.reader.searcher();
+            // Another process may commit between the two reads.
+            if self.progress()? == progress {
+                return Ok(KeywordSnapshot::new(self, searcher, progress));
+            }
+        }
     }
 
     /// Reads every file and compares checksums; returns the names of damaged files. Slow.
@@ -143,83 +141,11 @@ impl KeywordIndex {
         Ok(damaged)
     }
 
-    /// Analyzes the query and looks its words up.
-    ///
-    /// # Errors
-    /// [`KeywordIndexError`] when the directory cannot be read.
-    pub fn prepare(&self, query: &KeywordQuery) -> Result<PreparedQuery, KeywordIndexError> {
-        PreparedQuery::new(query, &self.fields, &self.reader.searcher())
-            .map_err(|e| self.error(e.into()))
-    }
-
-    /// Narrows `filter` to passages that hold every phrase of the query and to documents that hold
-    /// nothing it excludes, for any index that is asked the same question.
-    ///
-    /// # Errors
-    /// [`KeywordIndexError`] when the directory cannot be read.
-    pub fn narrow(
-        &self,
-        query: &PreparedQuery,
-        filter: PassageFilter,
-    ) -> Result<PassageFilter, KeywordIndexError> {
-        let searcher = self.reader.searcher();
-        let keys = |query: &dyn tantivy::query::Query| {
-            searcher.search(query, &Keys).map_err(|e| self.error(e))
-        };
-        let mut filter = filter;
-        if let Some(excluded) = query.exclusions(&self.fields) {
-            filter = filter.without(keys(&excluded)?.into_iter().map(|key| key.document));
-        }
-        if let Some(required) = query.requirements(&self.fields) {
-            filter = filter.within(keys(&required)?);
-        }
-        Ok(filter)
-    }
-
-    /// The `limit` passages with the highest BM25 among those that `filter` allows, best first; of
-    /// equal scores the smaller key comes first.
-    ///
-    /// Phrases are required, words are not. Exclusions are not looked at: see
-    /// [`KeywordIndex::narrow`].
-    ///
-    /// # Errors
-    /// [`KeywordIndexError`] when the directory cannot be read.
-    pub fn search(
-        &self,
-        query: &PreparedQuery,
-        filter: &PassageFilter,
-        limit: usize,
-    ) -> Result<Vec<KeywordMatch>, KeywordIndexError> {
-        let Some(scored) = query.scored(&self.fields) else { return Ok(Vec::new()) };
-        if limit == 0 || filter.is_none() {
-            return Ok(Vec::new());
-        }
-        let searcher = self.reader.searcher();
-        let top = TopPassages { limit, filter: filter.clone() };
-        let found = searcher.search(&scored, &top).map_err(|e| self.error(e))?;
-        self.explain(query, &searcher, found).map_err(|e| self.error(e))
-    }
-
-    fn explain(
-        &self,
-        query: &PreparedQuery,
-        searcher: &Searcher,
-        found: Vec<Found>,
-    ) -> Result<Vec<KeywordMatch>, TantivyError> {
-        let addresses: Vec<_> = found.iter().map(|found| found.extra).collect();
-        let terms = query.terms_held(&self.fields, searcher, &addresses)?;
-        let matches = found.into_iter().zip(terms).map(|(found, terms)| KeywordMatch {
-            candidate: Candidate { chunk: found.key, score: found.score },
-            terms,
-        });
-        Ok(matches.collect())
-    }
-
     /// Begins to take changes in.
     ///
     /// # Errors
     /// [`KeywordIndexError::Busy`] while another process, or another thread of this one, does so:
-    /// it will catch up, and [`KeywordIndex::reload`] then shows it.
+    /// it will catch up, and [`KeywordIndex::snapshot`] then shows it.
     pub fn update(&self) -> Result<KeywordUpdate<'_>, KeywordIndexError> {
         KeywordUpdate::begin(self)
     }

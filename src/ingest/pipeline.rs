@@ -7,7 +7,7 @@ use crate::config::Limits;
 use crate::data::{ChangeNumber, ChunkedDocument, Document, EmbeddedDocument};
 use crate::gpu::{BatchEmbedRequest, GpuScheduler, ModelId, Priority};
 use crate::platform;
-use crate::storage::Store;
+use crate::storage::{EmbeddingModel, Store};
 use crate::tokenization::{Tokenizer, batch};
 
 /// The steps that every document goes through, wherever it comes from.
@@ -15,19 +15,24 @@ use crate::tokenization::{Tokenizer, batch};
 pub struct Pipeline {
     store: Arc<Store>,
     scheduler: Arc<dyn GpuScheduler>,
-    tokenizer: Arc<Tokenizer>,
-    model_id: ModelId,
-    chunk_size: ChunkSize,
+    model: PipelineModel,
     data_dir: PathBuf,
     limits: Limits,
 }
 
+/// The embedding model that documents go through.
+#[derive(Clone, Debug)]
+pub struct PipelineModel {
+    pub id: ModelId,
+    pub tokenizer: Arc<Tokenizer>,
+    pub chunk_size: ChunkSize,
+    /// How the store names the passages and vectors.
+    pub stored: EmbeddingModel,
+}
+
 impl std::fmt::Debug for Pipeline {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Pipeline")
-            .field("model_id", &self.model_id)
-            .field("chunk_size", &self.chunk_size)
-            .finish_non_exhaustive()
+        f.debug_struct("Pipeline").field("model", &self.model).finish_non_exhaustive()
     }
 }
 
@@ -36,12 +41,10 @@ impl Pipeline {
     pub fn new(
         store: Arc<Store>,
         scheduler: Arc<dyn GpuScheduler>,
-        tokenizer: Arc<Tokenizer>,
-        model_id: ModelId,
-        chunk_size: ChunkSize,
+        model: PipelineModel,
         (data_dir, limits): (PathBuf, Limits),
     ) -> Self {
-        Self { store, scheduler, tokenizer, model_id, chunk_size, data_dir, limits }
+        Self { store, scheduler, model, data_dir, limits }
     }
 
     #[must_use]
@@ -65,14 +68,14 @@ impl Pipeline {
     /// # Errors
     /// When the tokenizer does not fit the text.
     pub fn chunk(&self, document: Document) -> Result<ChunkedDocument, IngestError> {
-        let tokens = self.tokenizer.encode(&document.text)?;
-        Ok(chunking::split(document, tokens, self.chunk_size)?)
+        let tokens = self.model.tokenizer.encode(&document.text)?;
+        Ok(chunking::split(document, tokens, self.model.chunk_size)?)
     }
 
     /// Tokens that [`Pipeline::embed`] sends to the device, special tokens included.
     #[must_use]
     pub fn tokens_to_embed(&self, document: &ChunkedDocument) -> u64 {
-        let special = self.tokenizer.special().len();
+        let special = self.model.tokenizer.special().len();
         document.chunks.iter().map(|chunk| (chunk.tokens.len() + special) as u64).sum()
     }
 
@@ -87,9 +90,9 @@ impl Pipeline {
     ) -> Result<EmbeddedDocument, IngestError> {
         let ChunkedDocument { document, tokens, chunks } = chunked;
         let ranges = chunks.iter().map(|chunk| &chunk.tokens);
-        let batch = batch::pack(self.tokenizer.special(), &tokens, ranges);
+        let batch = batch::pack(self.model.tokenizer.special(), &tokens, ranges);
         drop(tokens);
-        let request = BatchEmbedRequest { model_id: self.model_id.clone(), batch, priority };
+        let request = BatchEmbedRequest { model_id: self.model.id.clone(), batch, priority };
         let embeddings = self.scheduler.embed_batch(request).await?;
         Ok(EmbeddedDocument { document, chunks, embeddings })
     }
@@ -100,10 +103,12 @@ impl Pipeline {
     /// When the disk is full or the store fails; then none of them is stored.
     pub fn commit(&self, documents: &[EmbeddedDocument]) -> Result<ChangeNumber, IngestError> {
         self.check_disk()?;
-        Ok(self.store.commit_documents(documents, platform::now_seconds())?)
+        Ok(self.store.commit_documents(&self.model.stored, documents, platform::now_seconds())?)
     }
 
-    fn check_disk(&self) -> Result<(), IngestError> {
+    /// # Errors
+    /// When the disk is about to be full.
+    pub fn check_disk(&self) -> Result<(), IngestError> {
         // Where the system does not tell, SQLite notices a full disk by itself.
         match platform::free_bytes(&self.data_dir) {
             Ok(free) if free < self.limits.disk_free_bytes_min => {

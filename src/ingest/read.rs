@@ -90,16 +90,20 @@ mod tests {
     use crate::config::ModelFiles;
     use crate::gpu::{SchedulerOptions, SerialScheduler};
     use crate::inference::EmbeddingModel;
-    use crate::storage::Store;
+    use crate::ingest::PipelineModel;
+    use crate::storage::{self, Store};
 
     fn pipeline(data_dir: &Path, limits: Limits) -> Pipeline {
         let model = EmbeddingModel::open(&ModelFiles::Bundled).unwrap();
         Pipeline::new(
             Arc::new(Store::open(data_dir).unwrap()),
             Arc::new(SerialScheduler::start(&SchedulerOptions::default()).unwrap()),
-            Arc::clone(&model.tokenizer),
-            model.id(),
-            ChunkSize { tokens_max: 254, overlap: 0 },
+            PipelineModel {
+                id: model.id(),
+                tokenizer: Arc::clone(&model.tokenizer),
+                chunk_size: ChunkSize { tokens_max: 254, overlap: 0 },
+                stored: storage::EmbeddingModel { name: "bundled".to_owned(), dim: 384 },
+            },
             (data_dir.to_owned(), limits),
         )
     }

@@ -7,15 +7,15 @@ use super::ranking::RankedDocument;
 use super::sentence;
 use crate::data::{ChunkKey, Hit, Passage, TextRange};
 use crate::index::PreparedQuery;
-use crate::storage::{Store, StoredPassage};
+use crate::storage::{ModelKey, Store, StoredPassage};
 
 /// Passages that are shown of a document beside the best.
 const MORE_MAX: usize = 3;
 
-/// Loads and marks the passages of `documents`, at most `limit` of them. A document that has gone
+/// Loads and marks the passages of `documents` as they were cut for `model`, at most `limit` of them. A document that has gone
 /// since it was found is left out.
 pub(super) fn hits(
-    store: &Store,
+    (store, model): (&Store, ModelKey),
     query: &PreparedQuery,
     documents: &[RankedDocument],
     limit: usize,
@@ -23,7 +23,7 @@ pub(super) fn hits(
     let weights: Vec<f32> = query.weights().collect();
     let shown = &documents[..documents.len().min(limit)];
     let keys: Vec<ChunkKey> = shown.iter().flat_map(shown_passages).copied().collect();
-    let stored = store.passages(&keys)?;
+    let stored = store.passages(&keys, model)?;
     let mut stored: HashMap<_, _> =
         stored.into_iter().map(|passage| (passage.chunk, passage)).collect();
     let mut hits = Vec::with_capacity(shown.len());

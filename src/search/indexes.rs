@@ -1,40 +1,70 @@
+mod vectors;
+mod words;
+
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use arc_swap::ArcSwap;
 
+use self::vectors::Vectors;
 use super::{SearchError, Searcher};
-use crate::data::{ChangeNumber, Locator};
-use crate::index::{
-    ExactIndex, IndexProgress, KeywordDocument, KeywordIndex, KeywordIndexError, KeywordOpening,
-    KeywordPassage, KeywordUpdate, Simd, VectorIndex, VectorUpdate,
-};
-use crate::storage::{Changes, EmbeddingModel, Store, StoreId, StoredDocument};
+use crate::data::ChangeNumber;
+use crate::index::{KeywordIndex, KeywordOpening, KeywordSnapshot, VectorIndex};
+use crate::storage::{EmbeddingModel, ModelKey, Store, StoredModel};
 
 /// Name of the keyword index's folder in the data directory.
 const KEYWORDS: &str = "keywords";
-
-/// Numbers that are handed to the vector index at a time (50 MB).
-const UPDATE_COMPONENTS_MAX: usize = 25_000_000;
 
 /// Both indexes of a store, and how they follow it.
 ///
 /// Searches go on while [`Indexes::catch_up`] runs; they see what was there before it.
 #[derive(Debug)]
 pub struct Indexes {
-    vectors: ArcSwap<Vectors>,
     keywords: KeywordIndex,
     opening: KeywordOpening,
-    /// What the keyword index had reached when it was last looked at. Its lock is also the turn of
-    /// the threads that catch up.
-    seen: Mutex<Option<IndexProgress>>,
+    current: ArcSwap<IndexSnapshot>,
+    /// Vectors of a model that is to be in use, until the words are there as well. Its lock is also
+    /// the turn of the threads that catch up.
+    next: Mutex<Option<Arc<Vectors>>>,
 }
 
-/// Vectors of one model.
+/// Both indexes as one search sees them: of one embedding model, whatever comes into use after it.
 #[derive(Debug)]
-struct Vectors {
-    model: Option<EmbeddingModel>,
-    index: Arc<dyn VectorIndex>,
+pub struct IndexSnapshot {
+    /// The model whose passages both indexes name.
+    key: Option<ModelKey>,
+    vectors: Arc<Vectors>,
+    keywords: KeywordSnapshot,
+}
+
+impl IndexSnapshot {
+    /// The model that the vectors are of; `None` while there are none.
+    #[must_use]
+    pub fn model(&self) -> Option<&EmbeddingModel> {
+        self.vectors.model.as_ref().map(|stored| &stored.model)
+    }
+
+    /// The model whose passages are found; without vectors it is that of the words.
+    #[must_use]
+    pub fn key(&self) -> Option<ModelKey> {
+        self.key
+    }
+
+    #[must_use]
+    pub fn vectors(&self) -> &Arc<dyn VectorIndex> {
+        &self.vectors.index
+    }
+
+    #[must_use]
+    pub fn keywords(&self) -> &KeywordSnapshot {
+        &self.keywords
+    }
+
+    fn is_at(&self, change: ChangeNumber, model: Option<&StoredModel>) -> bool {
+        let words = self.keywords.progress().map(|progress| (progress.reached, progress.model));
+        self.vectors.is_at(change, model)
+            && words == Some((change, model.map(|stored| stored.key.get())))
+    }
 }
 
 /// What catching up has come to.
@@ -53,8 +83,14 @@ impl Indexes {
     /// [`SearchError`] when the directory cannot be read or written.
     pub fn open(data_dir: &Path) -> Result<Self, SearchError> {
         let (keywords, opening) = KeywordIndex::open_or_rebuild(&data_dir.join(KEYWORDS))?;
-        let vectors = ArcSwap::from_pointee(Vectors::empty(None));
-        Ok(Self { vectors, keywords, opening, seen: Mutex::default() })
+        let words = keywords.snapshot()?;
+        let snapshot = IndexSnapshot {
+            key: words.progress().and_then(|p| p.model).map(ModelKey::from_noted),
+            vectors: Arc::new(Vectors::none()),
+            keywords: words,
+        };
+        let current = ArcSwap::from_pointee(snapshot);
+        Ok(Self { keywords, opening, current, next: Mutex::default() })
     }
 
     /// What was found when the keyword index was opened.
@@ -64,19 +100,20 @@ impl Indexes {
     }
 
     #[must_use]
-    pub fn vectors(&self) -> Arc<dyn VectorIndex> {
-        Arc::clone(&self.vectors.load().index)
-    }
-
-    #[must_use]
     pub fn keywords(&self) -> &KeywordIndex {
         &self.keywords
+    }
+
+    /// The state of this moment.
+    #[must_use]
+    pub fn snapshot(&self) -> Arc<IndexSnapshot> {
+        self.current.load_full()
     }
 
     /// What answers queries, on the state of this moment.
     #[must_use]
     pub fn searcher<'a>(&'a self, store: &'a Store) -> Searcher<'a> {
-        Searcher::new(store, self.vectors(), &self.keywords)
+        Searcher::new(store, self.snapshot())
     }
 
     /// Takes in what has changed in the store, by whichever process; costs microseconds when nothing
@@ -85,151 +122,60 @@ impl Indexes {
     /// # Errors
     /// [`SearchError`]; then each index is as it was, or up to date.
     pub fn catch_up(&self, store: &Store) -> Result<CaughtUp, SearchError> {
-        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        let vectors_changed = self.catch_up_vectors(store)?;
-        let before = seen.clone();
-        let keywords_busy = !self.catch_up_keywords(store, &mut seen)?;
-        Ok(CaughtUp { changed: vectors_changed || *seen != before, keywords_busy })
+        self.catch_up_if(store, |_| true)
     }
 
-    /// Whether anything has changed.
-    fn catch_up_vectors(&self, store: &Store) -> Result<bool, SearchError> {
-        let current = self.vectors.load();
-        let reached = current.index.reached();
-        let change = store.change_number()?;
-        if change == reached {
-            return Ok(false);
-        }
-        // A change of model is a change of the store, so it is not missed here.
-        let model = store.model()?;
-        let changes = store.changes_since(reached)?;
-        if changes.from_scratch || reached == ChangeNumber(0) || model != current.model {
-            // Read beside the old index, so that no search meets a half-filled one.
-            let vectors = Vectors::empty(model);
-            vectors.fill(store)?;
-            self.vectors.store(Arc::new(vectors));
-        } else {
-            current.follow(store, changes)?;
-        }
-        Ok(true)
-    }
-
-    /// Whether the index is up to date now.
-    fn catch_up_keywords(
+    /// The same, but stays with everything as it is while the model in use is one that `may_use`
+    /// refuses: a query cannot be asked of vectors whose model is not loaded yet.
+    ///
+    /// # Errors
+    /// As [`Indexes::catch_up`].
+    pub fn catch_up_if(
         &self,
         store: &Store,
-        seen: &mut Option<IndexProgress>,
-    ) -> Result<bool, SearchError> {
-        let change = store.change_number()?;
-        if seen.as_ref().is_some_and(|seen| seen.reached == change) {
-            return Ok(true);
+        may_use: impl Fn(&EmbeddingModel) -> bool,
+    ) -> Result<CaughtUp, SearchError> {
+        let mut next = self.next.lock().unwrap_or_else(PoisonError::into_inner);
+        let current = self.snapshot();
+        let mut caught_up = CaughtUp { changed: false, keywords_busy: false };
+        let (change, model) = (store.change_number()?, store.model()?);
+        let is_new = model.as_ref().map(|stored| &stored.model) != current.model();
+        let is_refused = model.as_ref().is_some_and(|stored| !may_use(&stored.model));
+        if current.is_at(change, model.as_ref()) || (is_new && is_refused) {
+            return Ok(caught_up);
         }
-        let id = store.id()?;
-        let is_current = |progress: &Option<IndexProgress>| {
-            progress.as_ref().is_some_and(|p| p.store == id.0 && p.reached >= change)
+        let vectors = if is_new {
+            vectors::brought_to(next.take(), store, model)?
+        } else {
+            vectors::brought_to(Some(Arc::clone(&current.vectors)), store, model)?
         };
-        // Read before the reload: what is seen is never older than what is noted.
-        let progress = self.keywords.progress()?;
-        if is_current(&progress) {
-            self.keywords.reload()?;
-            *seen = progress;
-            return Ok(true);
+        let (words, busy) = words::brought_to(&self.keywords, store, change)?;
+        caught_up.keywords_busy = busy;
+        caught_up.changed = self.show(&current, vectors, words, &mut next);
+        Ok(caught_up)
+    }
+
+    /// Lets searches see both indexes if they are of one model; returns whether anything is found
+    /// now that was not. Until they are, searches go on with what they have.
+    fn show(
+        &self,
+        current: &IndexSnapshot,
+        vectors: Arc<Vectors>,
+        words: KeywordSnapshot,
+        next: &mut Option<Arc<Vectors>>,
+    ) -> bool {
+        let key = vectors.model.as_ref().map(|stored| stored.key);
+        let words_of = words.progress().and_then(|progress| progress.model);
+        if words_of != key.map(ModelKey::get) && !words.is_empty() {
+            let is_next = !Arc::ptr_eq(&vectors, &current.vectors);
+            *next = is_next.then_some(vectors);
+            return false;
         }
-        match self.keywords.update() {
-            Ok(update) => {
-                let reached = take_in(update, store, &id)?;
-                *seen = Some(reached);
-                Ok(true)
-            }
-            Err(KeywordIndexError::Busy { .. }) => {
-                self.keywords.reload()?;
-                Ok(false)
-            }
-            Err(error) => Err(error.into()),
-        }
+        let moved = vectors.has_moved();
+        let changed = moved
+            || !Arc::ptr_eq(&vectors, &current.vectors)
+            || words.progress() != current.keywords.progress();
+        self.current.store(Arc::new(IndexSnapshot { key, vectors, keywords: words }));
+        changed
     }
-}
-
-impl Vectors {
-    fn empty(model: Option<EmbeddingModel>) -> Self {
-        let dim = model.as_ref().map_or(0, |model| model.dim);
-        Self { model, index: Arc::new(ExactIndex::new(dim, Simd::detect())) }
-    }
-
-    /// Reads every vector of the store.
-    fn fill(&self, store: &Store) -> Result<(), SearchError> {
-        let mut update = VectorUpdate::default();
-        let mut refused = Ok(());
-        let reached = store.for_each_vectors(|document, rows| {
-            if update.components() + rows.len() > UPDATE_COMPONENTS_MAX && refused.is_ok() {
-                refused = self.index.apply(std::mem::take(&mut update));
-            }
-            update.upsert(document, rows);
-        })?;
-        refused?;
-        update.reached = reached;
-        Ok(self.index.apply(update)?)
-    }
-
-    /// Takes in some changes.
-    fn follow(&self, store: &Store, changes: Changes) -> Result<(), SearchError> {
-        let before = self.index.reached();
-        let mut update = VectorUpdate::reaching(before);
-        update.removed = changes.removed;
-        for document in changes.upserted {
-            match store.vectors_of(document)? {
-                Some(rows) => update.upsert(document, &rows),
-                // Gone again, or of another model since.
-                None => update.removed.push(document),
-            }
-            if update.components() > UPDATE_COMPONENTS_MAX {
-                let full = std::mem::replace(&mut update, VectorUpdate::reaching(before));
-                self.index.apply(full)?;
-            }
-        }
-        update.reached = changes.reached;
-        Ok(self.index.apply(update)?)
-    }
-}
-
-/// Brings the keyword index up to date and returns what it has reached.
-fn take_in(
-    update: KeywordUpdate<'_>,
-    store: &Store,
-    id: &StoreId,
-) -> Result<IndexProgress, SearchError> {
-    let known = update.progress().filter(|progress| progress.store == id.0).cloned();
-    let since = known.as_ref().map_or(ChangeNumber(0), |progress| progress.reached);
-    let changes = store.changes_since(since)?;
-    if known.is_none() || changes.from_scratch {
-        update.clear()?;
-    }
-    for document in changes.removed {
-        update.remove(document);
-    }
-    for document in changes.upserted {
-        match store.document(document)? {
-            Some(stored) => upsert(&update, &stored)?,
-            None => update.remove(document),
-        }
-    }
-    let progress = IndexProgress { store: id.0.clone(), reached: changes.reached };
-    update.commit(&progress)?;
-    Ok(progress)
-}
-
-fn upsert(update: &KeywordUpdate<'_>, stored: &StoredDocument) -> Result<(), KeywordIndexError> {
-    let document = &stored.document;
-    let passages: Vec<_> = stored
-        .chunks
-        .iter()
-        .map(|chunk| KeywordPassage {
-            headings: match &chunk.locator {
-                Some(Locator::Heading { path, .. }) => path,
-                _ => &[],
-            },
-            body: document.text.get(chunk.range.clone()).unwrap_or_default(),
-        })
-        .collect();
-    update.upsert(&KeywordDocument { id: document.id, title: &document.title, passages: &passages })
 }

@@ -11,7 +11,7 @@ use crate::data::{
     Locator, LocatorMap, MediaType, Source, TextLayout,
 };
 use crate::index::KeywordOpening;
-use crate::storage::{EmbeddingModel, Store};
+use crate::storage::{DocumentVersion, EmbeddingModel, NewVectors, Store, SwitchEnd};
 
 const DIM: usize = 64;
 
@@ -43,14 +43,33 @@ impl Desk {
     fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
         let store = Store::open(dir.path()).unwrap();
-        store.use_model(&EmbeddingModel { name: "words".into(), dim: DIM }).unwrap();
+        store.choose_model(&model(PARAGRAPHS)).unwrap();
         let indexes = Indexes::open(dir.path()).unwrap();
         Self { dir, store, indexes }
     }
 
-    /// One passage a paragraph.
+    /// Cut as the model in use does.
     fn put(&self, path: &str, text: &str) {
-        self.store.commit_document(&document(path, text), 1).unwrap();
+        let name = self.store.model().unwrap().unwrap().model.name;
+        self.store.commit_document(&document_of(&name, path, text), 1).unwrap();
+    }
+
+    /// Makes the vectors of another model; the old one still answers.
+    fn prepare_switch(&self, to: &str) {
+        self.store.choose_model(&model(to)).unwrap();
+        let missing = self.store.unembedded(None, 99).unwrap();
+        let vectors: Vec<_> = missing
+            .into_iter()
+            .map(|id| {
+                let DocumentVersion { document, change } =
+                    self.store.document_version(id).unwrap().unwrap();
+                let (chunks, embeddings) = cut(to, &document.text);
+                NewVectors { document: id, change, chunks, embeddings }
+            })
+            .collect();
+        if !vectors.is_empty() {
+            self.store.commit_embeddings(&model(to), &vectors).unwrap();
+        }
     }
 
     fn with(documents: &[(&str, &str)]) -> Self {
@@ -82,16 +101,35 @@ fn names(hits: &[Hit]) -> Vec<String> {
     hits.iter().map(|hit| hit.document.source.name()).collect()
 }
 
-fn document(path: &str, text: &str) -> EmbeddedDocument {
-    let source = Source::File(PathBuf::from(path));
+/// One model cuts a text into paragraphs, the other leaves it whole.
+const PARAGRAPHS: &str = "paragraphs";
+const WHOLE: &str = "whole";
+
+fn model(name: &str) -> EmbeddingModel {
+    EmbeddingModel { name: name.to_owned(), dim: DIM }
+}
+
+fn cut(model: &str, text: &str) -> (Vec<Chunk>, Vec<Embedding>) {
     let mut chunks = Vec::new();
     let mut start = 0;
-    for paragraph in text.split_inclusive("\n\n") {
+    let separator = if model == WHOLE { "\0" } else { "\n\n" };
+    for paragraph in text.split_inclusive(separator) {
         let range = start..start + paragraph.len();
         start = range.end;
         let locator = Some(Locator::Line { line: chunks.len() as u32 + 1 });
         chunks.push(Chunk { tokens: range.clone(), range, locator });
     }
+    let embeddings = chunks.iter().map(|chunk| embed(&text[chunk.range.clone()])).collect();
+    (chunks, embeddings)
+}
+
+fn document(path: &str, text: &str) -> EmbeddedDocument {
+    document_of(PARAGRAPHS, path, text)
+}
+
+fn document_of(model: &str, path: &str, text: &str) -> EmbeddedDocument {
+    let source = Source::File(PathBuf::from(path));
+    let (chunks, embeddings) = cut(model, text);
     let document = Document {
         id: DocumentId::of(&source),
         media_type: MediaType::Text,
@@ -105,7 +143,6 @@ fn document(path: &str, text: &str) -> EmbeddedDocument {
         modified: i64::try_from(text.len() * 86_400).ok(),
         source,
     };
-    let embeddings = chunks.iter().map(|chunk| embed(&text[chunk.range.clone()])).collect();
     EmbeddedDocument { document, chunks, embeddings }
 }
 
@@ -240,29 +277,68 @@ fn a_second_process_sees_what_the_first_wrote() {
 }
 
 #[test]
-fn another_store_or_model_is_derived_anew() {
+fn another_store_is_derived_anew() {
     let desk = Desk::with(&[("/a.txt", "cat"), ("/b.txt", "dog")]);
-    desk.store.use_model(&EmbeddingModel { name: "other".into(), dim: 2 }).unwrap();
-    desk.indexes.catch_up(&desk.store).unwrap();
-    assert_eq!((desk.indexes.vectors().dim(), desk.indexes.vectors().len()), (2, 0));
-    assert_eq!(desk.indexes.keywords().len(), 2);
-
     let Desk { dir, store, indexes } = desk;
     drop((store, indexes));
     for suffix in ["", "-wal", "-shm"] {
         let _ = std::fs::remove_file(dir.path().join(format!("store.sqlite3{suffix}")));
     }
     let store = Store::open(dir.path()).unwrap();
-    store.use_model(&EmbeddingModel { name: "words".into(), dim: DIM }).unwrap();
+    store.choose_model(&model(PARAGRAPHS)).unwrap();
     let desk = Desk { indexes: Indexes::open(dir.path()).unwrap(), store, dir };
     desk.put("/c.txt", "mouse");
     desk.indexes.catch_up(&desk.store).unwrap();
-    assert_eq!(desk.indexes.keywords().len(), 1);
+    assert_eq!(desk.indexes.keywords().snapshot().unwrap().len(), 1);
     assert_eq!(desk.names("mouse"), ["c.txt"]);
+}
+
+#[test]
+fn a_switch_of_the_model_is_seen_in_one_moment() {
+    let desk = Desk::with(&[("/a.txt", "The cat sleeps.\n\nA dog barks."), ("/b.txt", "A bird.")]);
+    let store = Store::open(desk.dir.path()).unwrap();
+    let second = Desk { indexes: Indexes::open(desk.dir.path()).unwrap(), store, dir: desk.dir };
+    second.indexes.catch_up(&second.store).unwrap();
+    let desk = Desk { dir: tempfile::tempdir().unwrap(), ..desk };
+    let text = |desk: &Desk| {
+        let hit = desk.search("dog").hits.remove(0);
+        assert!(hit.why.keyword.is_some() && hit.why.semantic.is_some(), "{hit:?}");
+        hit.passage.text
+    };
+    let check = |desk: &Desk, expected: &str, when: &str| {
+        assert_eq!(text(desk), expected, "{when}");
+    };
+    const BEFORE: &str = "A dog barks.";
+    const AFTER: &str = "The cat sleeps.\n\nA dog barks.";
+
+    desk.prepare_switch(WHOLE);
+    desk.indexes.catch_up(&desk.store).unwrap();
+    check(&desk, BEFORE, "the new vectors are there");
+    assert_eq!(desk.store.finish_switch().unwrap(), SwitchEnd::Done);
+    check(&desk, BEFORE, "the indexes have not followed");
+    let refused = desk.indexes.catch_up_if(&desk.store, |_| false).unwrap();
+    assert!(!refused.changed);
+    check(&desk, BEFORE, "the new model is not loaded");
+    let writing = second.indexes.keywords().update().unwrap();
+    let busy = desk.indexes.catch_up(&desk.store).unwrap();
+    assert_eq!(busy, CaughtUp { changed: false, keywords_busy: true });
+    check(&desk, BEFORE, "the words are still those of the old model");
+    drop(writing);
+    assert!(desk.indexes.catch_up(&desk.store).unwrap().changed);
+    check(&desk, AFTER, "both indexes are there");
+
+    // The other process has not looked yet, so what it answers with is not swept.
+    assert_eq!(desk.store.sweep().unwrap(), 0);
+    check(&second, BEFORE, "in a process that has not followed");
+    assert!(second.indexes.catch_up(&second.store).unwrap().changed);
+    check(&second, AFTER, "in a process that has followed");
+    assert_eq!(desk.store.sweep().unwrap(), 2);
+    check(&second, AFTER, "the old vectors are gone");
 }
 
 #[derive(Clone, Debug)]
 enum Step {
+    Switch(bool),
     Put(u8, String),
     Remove(u8),
     CatchUp,
@@ -280,6 +356,7 @@ proptest! {
                 .prop_map(|(n, text)| Step::Put(n, text)),
             2 => (0_u8..5).prop_map(Step::Remove),
             2 => Just(Step::CatchUp),
+            2 => proptest::bool::ANY.prop_map(Step::Switch),
         ], 1..16),
     ) {
         let desk = Desk::new();
@@ -297,10 +374,15 @@ proptest! {
                     present.remove(&path);
                 }
                 Step::CatchUp => { desk.indexes.catch_up(&desk.store).unwrap(); }
+                Step::Switch(whole) => {
+                    desk.prepare_switch(if whole { WHOLE } else { PARAGRAPHS });
+                    desk.store.finish_switch().unwrap();
+                    desk.store.sweep().unwrap();
+                }
             }
         }
         desk.indexes.catch_up(&desk.store).unwrap();
-        prop_assert_eq!(desk.indexes.vectors().reached(), desk.store.change_number().unwrap());
+        prop_assert_eq!(desk.indexes.snapshot().vectors().reached(), desk.store.change_number().unwrap());
         let ids = |mode| -> Vec<(String, String)> {
             let request = SearchRequest { mode, include_weaker: true, ..SearchRequest::new("cat automobile") };
             let hits = desk.ask(&request).hits;
@@ -317,14 +399,15 @@ proptest! {
         let elsewhere = tempfile::tempdir().unwrap();
         let fresh = Indexes::open(elsewhere.path()).unwrap();
         fresh.catch_up(&desk.store).unwrap();
+        let fresh = fresh.snapshot();
         let fresh_vectors = fresh.vectors();
         let query = embed("cat automobile");
         let all = crate::index::PassageFilter::all();
         prop_assert_eq!(
             fresh_vectors.search(&query, &all, 50).unwrap(),
-            desk.indexes.vectors().search(&query, &all, 50).unwrap()
+            desk.indexes.snapshot().vectors().search(&query, &all, 50).unwrap()
         );
-        prop_assert_eq!(fresh.keywords().len(), desk.indexes.keywords().len());
+        prop_assert_eq!(fresh.keywords().len(), desk.indexes.keywords().snapshot().unwrap().len());
         prop_assert!(fresh_vectors.reached() > ChangeNumber(0));
     }
 }

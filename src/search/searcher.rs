@@ -1,10 +1,11 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use super::IndexSnapshot;
 use super::ranking::{RankedDocument, rank};
 use super::{Coverage, Query, SearchError, SearchMode, SearchRequest, SearchResponse, answer};
 use crate::data::{ChunkKey, Embedding, Hit, Why};
-use crate::index::{KeywordIndex, KeywordQuery, PassageFilter, PreparedQuery, VectorIndex};
+use crate::index::{KeywordQuery, PassageFilter, PreparedQuery};
 use crate::storage::Store;
 
 /// Passages that each list gives at least. Ranks beyond it add next to nothing to a fused score.
@@ -25,18 +26,13 @@ const COSINE_FLOOR: f32 = 0.2;
 #[derive(Debug)]
 pub struct Searcher<'a> {
     store: &'a Store,
-    vectors: Arc<dyn VectorIndex>,
-    keywords: &'a KeywordIndex,
+    indexes: Arc<IndexSnapshot>,
 }
 
 impl<'a> Searcher<'a> {
     #[must_use]
-    pub fn new(
-        store: &'a Store,
-        vectors: Arc<dyn VectorIndex>,
-        keywords: &'a KeywordIndex,
-    ) -> Self {
-        Self { store, vectors, keywords }
+    pub fn new(store: &'a Store, indexes: Arc<IndexSnapshot>) -> Self {
+        Self { store, indexes }
     }
 
     /// Answers `query`, which is [`SearchRequest::query`] parsed, with `embedding` as its vector.
@@ -90,15 +86,17 @@ impl<'a> Searcher<'a> {
         let candidates = CANDIDATES_MIN.max(request.limit.saturating_mul(CANDIDATES_PER_HIT));
         let semantic = match embedding {
             // An index that has not been filled yet knows no dimension either.
-            Some(embedding) if mode != SearchMode::Keyword && !self.vectors.is_empty() => {
-                self.vectors.search(embedding, &filter, candidates)?
+            Some(embedding)
+                if mode != SearchMode::Keyword && !self.indexes.vectors().is_empty() =>
+            {
+                self.indexes.vectors().search(embedding, &filter, candidates)?
             }
             _ => Vec::new(),
         };
         let keyword = match mode {
             SearchMode::Semantic => Vec::new(),
             SearchMode::Hybrid | SearchMode::Keyword => {
-                self.keywords.search(&prepared, &filter, candidates)?
+                self.indexes.keywords().search(&prepared, &filter, candidates)?
             }
         };
         let mut documents = rank(&semantic, &keyword);
@@ -107,7 +105,7 @@ impl<'a> Searcher<'a> {
             documents.retain(is_strong);
         }
         let weaker = found - documents.len();
-        Ok((answer::hits(self.store, &prepared, &documents, request.limit)?, weaker))
+        Ok((self.hits(&prepared, &documents, request.limit)?, weaker))
     }
 
     fn newest(&self, request: &SearchRequest, query: &Query) -> Result<Vec<Hit>, SearchError> {
@@ -115,7 +113,7 @@ impl<'a> Searcher<'a> {
             return Ok(Vec::new());
         }
         let prepared = self.prepare(request, query)?;
-        let allowed = self.keywords.narrow(&prepared, PassageFilter::all())?;
+        let allowed = self.indexes.keywords().narrow(&prepared, PassageFilter::all())?;
         let limit = if allowed.is_all() { request.limit } else { i64::MAX as usize };
         let documents: Vec<_> = self
             .store
@@ -129,7 +127,20 @@ impl<'a> Searcher<'a> {
                 why: Why::default(),
             })
             .collect();
-        answer::hits(self.store, &prepared, &documents, request.limit)
+        self.hits(&prepared, &documents, request.limit)
+    }
+
+    fn hits(
+        &self,
+        query: &PreparedQuery,
+        documents: &[RankedDocument],
+        limit: usize,
+    ) -> Result<Vec<Hit>, SearchError> {
+        match self.indexes.key() {
+            Some(model) => answer::hits((self.store, model), query, documents, limit),
+            // Nothing was ever indexed.
+            None => Ok(Vec::new()),
+        }
     }
 
     fn prepare(
@@ -138,7 +149,7 @@ impl<'a> Searcher<'a> {
         query: &Query,
     ) -> Result<PreparedQuery, SearchError> {
         let ends_in_term = query.terms.last().is_some_and(|term| request.query.ends_with(term));
-        Ok(self.keywords.prepare(&KeywordQuery {
+        Ok(self.indexes.keywords().prepare(&KeywordQuery {
             terms: query.terms.clone(),
             phrases: query.phrases.clone(),
             excluded: query.excluded.clone(),
@@ -156,7 +167,7 @@ impl<'a> Searcher<'a> {
         } else {
             PassageFilter::only(self.store.documents_matching(&query.conditions)?)
         };
-        Ok(self.keywords.narrow(prepared, filter)?)
+        Ok(self.indexes.keywords().narrow(prepared, filter)?)
     }
 }
 

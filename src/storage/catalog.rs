@@ -3,8 +3,8 @@ use std::path::Path;
 use rusqlite::{Connection, OptionalExtension as _, Row};
 
 use super::record;
-use super::{StorageError, Store};
-use crate::data::{Chunk, ContentHash, Document, DocumentId, MediaType, Source};
+use super::{DocumentVersion, ModelKey, StorageError, Store};
+use crate::data::{ChangeNumber, Chunk, ContentHash, Document, DocumentId, MediaType, Source};
 
 /// A document with its passages, as it was committed.
 #[derive(Clone, Debug, PartialEq)]
@@ -41,40 +41,40 @@ pub struct Counts {
 }
 
 impl Store {
+    /// A document with its passages as they were cut for `model`.
+    ///
     /// # Errors
     /// [`StorageError`] when the store cannot be read.
-    pub fn document(&self, id: DocumentId) -> Result<Option<StoredDocument>, StorageError> {
+    pub fn document(
+        &self,
+        id: DocumentId,
+        model: ModelKey,
+    ) -> Result<Option<StoredDocument>, StorageError> {
         self.read(|connection| {
-            let stored = connection
-                .prepare_cached(
-                    "SELECT id, source, media_type, title, text, layout, has_lines, locators,
-                            content_hash, bytes, modified, indexed_at
-                     FROM documents JOIN bodies ON document = id WHERE id = ?1",
-                )?
-                .query_row([record::id_value(id)], |row| {
-                    let document = Document {
-                        id: record::document_id(row, 0)?,
-                        source: record::source(row, 1)?,
-                        media_type: record::media_type(row, 2)?,
-                        title: row.get(3)?,
-                        text: row.get(4)?,
-                        layout: record::from_json(row, 5)?,
-                        has_lines: row.get(6)?,
-                        locators: record::from_json(row, 7)?,
-                        content_hash: record::content_hash(row, 8)?,
-                        bytes: record::count(row, 9)?,
-                        modified: row.get(10)?,
-                    };
-                    Ok((document, row.get(11)?))
-                })
-                .optional()?;
-            let Some((document, indexed_at)) = stored else { return Ok(None) };
-            Ok(Some(StoredDocument { document, chunks: chunks(connection, id)?, indexed_at }))
+            let Some((document, indexed_at, _)) = document(connection, id)? else {
+                return Ok(None);
+            };
+            let chunks = chunks(connection, id, model)?;
+            Ok(Some(StoredDocument { document, chunks, indexed_at }))
         })
     }
 
-    /// The content that the stored version of a source was made from, with the model in use; `None`
-    /// means that the source has to be indexed.
+    /// A document as it is now, without its passages.
+    ///
+    /// # Errors
+    /// [`StorageError`] when the store cannot be read.
+    pub fn document_version(
+        &self,
+        id: DocumentId,
+    ) -> Result<Option<DocumentVersion>, StorageError> {
+        self.read(|connection| {
+            let found = document(connection, id)?;
+            Ok(found.map(|(document, _, change)| DocumentVersion { document, change }))
+        })
+    }
+
+    /// The content that the stored version of a source was made from; `None` means that the source
+    /// has to be indexed.
     ///
     /// # Errors
     /// [`StorageError`] when the store cannot be read.
@@ -82,10 +82,7 @@ impl Store {
         let id = DocumentId::of(source);
         self.read(|connection| {
             connection
-                .prepare_cached(
-                    "SELECT content_hash FROM documents
-                     WHERE id = ?1 AND model = (SELECT model FROM state)",
-                )?
+                .prepare_cached("SELECT content_hash FROM documents WHERE id = ?1")?
                 .query_row([record::id_value(id)], |row| record::content_hash(row, 0))
                 .optional()
         })
@@ -123,7 +120,9 @@ impl Store {
                 .prepare_cached(
                     "SELECT id, source, title, media_type, passages, tokens, bytes, modified,
                             indexed_at
-                     FROM documents ORDER BY source",
+                     FROM documents JOIN embedded ON document = id
+                          AND model = (SELECT model FROM state)
+                     ORDER BY source",
                 )?
                 .query_map([], summary)?
                 .collect()
@@ -158,13 +157,47 @@ pub(super) fn under(path: &Path) -> (String, std::ops::Range<String>) {
     (folder.to_owned(), range)
 }
 
-fn chunks(connection: &Connection, document: DocumentId) -> rusqlite::Result<Vec<Chunk>> {
+/// A document, when it was indexed, and the change that made it.
+fn document(
+    connection: &Connection,
+    id: DocumentId,
+) -> rusqlite::Result<Option<(Document, i64, ChangeNumber)>> {
+    connection
+        .prepare_cached(
+            "SELECT id, source, media_type, title, text, layout, has_lines, locators,
+                    content_hash, bytes, modified, indexed_at, change
+             FROM documents JOIN bodies ON document = id WHERE id = ?1",
+        )?
+        .query_row([record::id_value(id)], |row| {
+            let document = Document {
+                id: record::document_id(row, 0)?,
+                source: record::source(row, 1)?,
+                media_type: record::media_type(row, 2)?,
+                title: row.get(3)?,
+                text: row.get(4)?,
+                layout: record::from_json(row, 5)?,
+                has_lines: row.get(6)?,
+                locators: record::from_json(row, 7)?,
+                content_hash: record::content_hash(row, 8)?,
+                bytes: record::count(row, 9)?,
+                modified: row.get(10)?,
+            };
+            Ok((document, row.get(11)?, ChangeNumber(record::count(row, 12)?)))
+        })
+        .optional()
+}
+
+fn chunks(
+    connection: &Connection,
+    document: DocumentId,
+    model: ModelKey,
+) -> rusqlite::Result<Vec<Chunk>> {
     connection
         .prepare_cached(
             "SELECT start, stop, tokens_start, tokens_stop, locator FROM passages
-             WHERE document = ?1 ORDER BY ordinal",
+             WHERE document = ?1 AND model = ?2 ORDER BY ordinal",
         )?
-        .query_map([record::id_value(document)], |row| {
+        .query_map((record::id_value(document), model.0), |row| {
             let offset = |column| record::count(row, column).map(|number| number as usize);
             Ok(Chunk {
                 range: offset(0)?..offset(1)?,

@@ -1,7 +1,8 @@
 use rusqlite::Connection;
 
+use super::model::model_in_use;
 use super::record::document_id;
-use super::{StorageError, Store};
+use super::{StorageError, Store, StoredModel};
 use crate::data::{ChangeNumber, DocumentId};
 
 /// Names one store for good, so that an index cannot be caught up from another one whose change
@@ -20,6 +21,8 @@ pub struct Changes {
     /// New or replaced, oldest change first.
     pub upserted: Vec<DocumentId>,
     pub removed: Vec<DocumentId>,
+    /// The model in use at that number. Whatever is read to do this is to be read of it.
+    pub model: Option<StoredModel>,
 }
 
 impl Store {
@@ -64,7 +67,8 @@ impl Store {
             } else {
                 ids("SELECT document FROM removals WHERE change > ?1 ORDER BY change, document")?
             };
-            Ok(Changes { reached: ChangeNumber(reached), from_scratch, upserted, removed })
+            let (reached, model) = (ChangeNumber(reached), model_in_use(connection)?);
+            Ok(Changes { reached, from_scratch, upserted, removed, model })
         })
     }
 }

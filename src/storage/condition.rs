@@ -65,7 +65,9 @@ impl Store {
         conditions: &[Condition],
         limit: usize,
     ) -> Result<Vec<DocumentId>, StorageError> {
-        let order = "AND passages > 0 ORDER BY modified DESC NULLS LAST, id LIMIT ?";
+        let order = "AND EXISTS (SELECT 1 FROM embedded, state WHERE document = documents.id
+                          AND embedded.model = state.model AND embedded.passages > 0)
+                     ORDER BY modified DESC NULLS LAST, id LIMIT ?";
         self.select(conditions, order, vec![Value::Integer(limit as i64)])
     }
 

@@ -41,6 +41,13 @@ pub enum StorageError {
          {expected}"
     )]
     Dimension { document: DocumentId, expected: usize, found: usize },
+    #[error(
+        "the embedding model was changed while {model} was at work; what was not stored yet has to \
+         be indexed again"
+    )]
+    ModelChanged { model: String },
+    #[error("the switch to {model} was given up or is over")]
+    NotPending { model: String },
     #[error("no model has been chosen for {path}; a document can be stored only after that")]
     NoModel { path: PathBuf },
 }

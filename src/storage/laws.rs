@@ -22,9 +22,30 @@ fn model(name: &str) -> EmbeddingModel {
     EmbeddingModel { name: name.to_owned(), dim: DIM }
 }
 
+impl Store {
+    /// Stores a document with its vectors of the model in use.
+    pub(crate) fn commit_document(
+        &self,
+        document: &EmbeddedDocument,
+        indexed_at: i64,
+    ) -> Result<ChangeNumber, StorageError> {
+        let in_use = self.model()?.map_or_else(|| model("none"), |stored| stored.model);
+        self.commit_documents(&in_use, std::slice::from_ref(document), indexed_at)
+    }
+
+    fn key_in_use(&self) -> ModelKey {
+        self.model().unwrap().unwrap().key
+    }
+
+    /// With its passages for the model in use.
+    fn document_now(&self, id: DocumentId) -> Option<StoredDocument> {
+        self.document(id, self.key_in_use()).unwrap()
+    }
+}
+
 fn open(dir: &Path) -> Store {
     let store = Store::open(dir).unwrap();
-    store.use_model(&model("words")).unwrap();
+    store.choose_model(&model("words")).unwrap();
     store
 }
 
@@ -78,16 +99,17 @@ fn halves(embeddings: &[Embedding]) -> Vec<f16> {
 
 fn check_holds(store: &Store, expected: &EmbeddedDocument) {
     let id = expected.document.id;
-    let stored = store.document(id).unwrap().unwrap();
+    let stored = store.document_now(id).unwrap();
     assert_eq!(stored.document, expected.document);
     assert_eq!(stored.chunks, expected.chunks);
-    assert_eq!(store.vectors_of(id).unwrap().unwrap(), halves(&expected.embeddings));
+    let vectors = store.vectors_of(id, store.key_in_use()).unwrap().unwrap();
+    assert_eq!(vectors, halves(&expected.embeddings));
     let fingerprint = store.fingerprint(&expected.document.source).unwrap();
     assert_eq!(fingerprint, Some(expected.document.content_hash));
     let keys: Vec<_> = (0..=expected.chunks.len() as u32)
         .map(|ordinal| ChunkKey { document: id, ordinal })
         .collect();
-    let passages = store.passages(&keys).unwrap();
+    let passages = store.passages(&keys, store.key_in_use()).unwrap();
     let texts: Vec<_> = passages.iter().map(|passage| passage.text.as_str()).collect();
     let ranges = expected.chunks.iter().map(|chunk| chunk.range.clone());
     assert_eq!(texts, ranges.map(|range| &expected.document.text[range]).collect::<Vec<_>>());
@@ -129,7 +151,7 @@ impl Replica {
             self.documents.remove(&id);
         }
         for id in changes.upserted {
-            let hash = store.document(id).unwrap().unwrap().document.content_hash;
+            let hash = store.document_now(id).unwrap().document.content_hash;
             self.documents.insert(id, hash);
         }
         self.reached = changes.reached;
@@ -147,7 +169,7 @@ proptest! {
         // A log of two removals: replicas are often behind it and have to start from scratch.
         let reopen = || {
             let store = Store::open_with(dir.path(), Duration::from_secs(1), 2).unwrap();
-            store.use_model(&model("words")).unwrap();
+            store.choose_model(&model("words")).unwrap();
             store
         };
         let mut store = reopen();
@@ -160,7 +182,7 @@ proptest! {
                     sources.dedup();
                     let documents: Vec<_> =
                         sources.iter().map(|n| document(&file(&format!("/d/{n}.md")), &text)).collect();
-                    let change = store.commit_documents(&documents, 7).unwrap();
+                    let change = store.commit_documents(&model("words"), &documents, 7).unwrap();
                     prop_assert!(change > before);
                     truth.extend(documents.into_iter().map(|d| (d.document.id, d)));
                 }
@@ -186,7 +208,7 @@ proptest! {
             check_holds(&store, expected);
         }
         let mut streamed = BTreeMap::new();
-        let reached = store.for_each_vectors(|id, rows| { streamed.insert(id, rows.to_vec()); });
+        let reached = store.for_each_vectors(store.key_in_use(), |id, rows| { streamed.insert(id, rows.to_vec()); });
         prop_assert_eq!(reached.unwrap(), store.change_number().unwrap());
         let vectors: BTreeMap<_, _> =
             truth.iter().map(|(id, d)| (*id, halves(&d.embeddings))).collect();
@@ -236,7 +258,7 @@ fn a_writer_waits_and_then_says_that_another_process_writes() {
         .write(|_| Ok(impatient.commit_document(&document(&source, "text"), 1).unwrap_err()))
         .unwrap();
     assert!(matches!(error, StorageError::Busy { .. }), "{error}");
-    assert!(impatient.document(DocumentId::of(&source)).unwrap().is_none());
+    assert!(impatient.document_now(DocumentId::of(&source)).is_none());
     impatient.commit_document(&document(&source, "text"), 1).unwrap();
 }
 
@@ -384,36 +406,19 @@ fn conditions_narrow_by_what_is_known_of_a_document() {
 }
 
 #[test]
-fn another_model_makes_vectors_stale_and_keeps_the_text() {
-    let (_dir, store) = fresh();
-    let (a, b) = (document(&file("/a.md"), "a"), document(&file("/b.md"), "b"));
-    store.commit_documents(&[a.clone(), b.clone()], 1).unwrap();
-    let reached = store.change_number().unwrap();
-    assert_eq!(store.use_model(&model("words")).unwrap(), ModelUse::Unchanged);
-    assert_eq!(store.use_model(&model("better")).unwrap(), ModelUse::Changed { stale: 2 });
-    assert!(store.changes_since(reached).unwrap().from_scratch);
-    assert_eq!(store.fingerprint(&a.document.source).unwrap(), None);
-    store.commit_document(&b, 2).unwrap();
-    let mut current = Vec::new();
-    store.for_each_vectors(|id, _| current.push(id)).unwrap();
-    assert_eq!(current, [b.document.id]);
-    assert!(store.document(a.document.id).unwrap().is_some());
-}
-
-#[test]
 fn what_cannot_be_stored_is_refused_whole() {
     let dir = tempfile::tempdir().unwrap();
     let store = Store::open(dir.path()).unwrap();
     let good = document(&file("/a.md"), "a\nb");
     assert!(matches!(store.commit_document(&good, 1), Err(StorageError::NoModel { .. })));
-    store.use_model(&model("words")).unwrap();
+    store.choose_model(&model("words")).unwrap();
     let mut short = good.clone();
     short.embeddings.pop();
     let mut narrow = document(&file("/b.md"), "a\nb");
     narrow.embeddings[1] = Embedding::normalized(vec![1.0]).unwrap();
     let error = store.commit_document(&short, 1).unwrap_err();
     assert!(matches!(error, StorageError::VectorCount { chunks: 2, embeddings: 1, .. }), "{error}");
-    let error = store.commit_documents(&[good, narrow], 1).unwrap_err();
+    let error = store.commit_documents(&model("words"), &[good, narrow], 1).unwrap_err();
     assert!(matches!(error, StorageError::Dimension { expected: DIM, found: 1, .. }), "{error}");
     assert_eq!(store.counts().unwrap().documents, 0);
 }

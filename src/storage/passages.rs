@@ -5,7 +5,7 @@ use rusqlite::blob::Blob;
 use rusqlite::{Connection, OptionalExtension as _};
 
 use super::record;
-use super::{StorageError, Store};
+use super::{ModelKey, StorageError, Store};
 use crate::data::{ChunkKey, DocumentId, HitDocument, Locator, TextRange};
 
 /// A passage with what a hit shows of its document.
@@ -20,14 +20,18 @@ pub struct StoredPassage {
 }
 
 impl Store {
-    /// The passages with these keys, in the order asked for, from one snapshot; those that have
-    /// gone since the keys were found are left out.
+    /// The passages with these keys, as they were cut for `model`, in the order asked for, from one
+    /// snapshot; those that have gone since the keys were found are left out.
     ///
     /// Only the bytes of each passage are read, however long its document is.
     ///
     /// # Errors
     /// [`StorageError`] when the store cannot be read.
-    pub fn passages(&self, keys: &[ChunkKey]) -> Result<Vec<StoredPassage>, StorageError> {
+    pub fn passages(
+        &self,
+        keys: &[ChunkKey],
+        model: ModelKey,
+    ) -> Result<Vec<StoredPassage>, StorageError> {
         self.read(|connection| {
             let mut heads = HashMap::new();
             let mut texts = Texts { connection, open: None };
@@ -37,7 +41,8 @@ impl Store {
                     Entry::Occupied(known) => known.into_mut(),
                     Entry::Vacant(place) => place.insert(head(connection, key.document)?),
                 };
-                let (Some(document), Some((range, locator))) = (head, span(connection, *key)?)
+                let (Some(document), Some((range, locator))) =
+                    (head, span(connection, *key, model)?)
                 else {
                     continue;
                 };
@@ -74,12 +79,14 @@ fn head(connection: &Connection, document: DocumentId) -> rusqlite::Result<Optio
 fn span(
     connection: &Connection,
     key: ChunkKey,
+    model: ModelKey,
 ) -> rusqlite::Result<Option<(TextRange, Option<Locator>)>> {
     connection
         .prepare_cached(
-            "SELECT start, stop, locator FROM passages WHERE document = ?1 AND ordinal = ?2",
+            "SELECT start, stop, locator FROM passages
+             WHERE document = ?1 AND model = ?2 AND ordinal = ?3",
         )?
-        .query_row((record::id_value(key.document), key.ordinal), |row| {
+        .query_row((record::id_value(key.document), model.0, key.ordinal), |row| {
             let (start, stop) = (record::count(row, 0)? as usize, record::count(row, 1)? as usize);
             Ok((TextRange { start, end: stop }, record::from_optional_json(row, 2)?))
         })

@@ -1,31 +1,27 @@
 use half::f16;
 use rusqlite::OptionalExtension as _;
 
-use super::model::model_in_use;
 use super::record::{document_id, id_value};
-use super::{StorageError, Store};
+use super::{ModelKey, StorageError, Store};
 use crate::data::{ChangeNumber, DocumentId, Embedding};
 
 impl Store {
-    /// Hands every document's vectors of the model in use to `visit`, row after row in the order of
-    /// its passages, and returns the change number that they belong to.
+    /// Hands every document's vectors of `model` to `visit`, row after row in the order of its
+    /// passages, and returns the change number that they belong to.
     ///
     /// # Errors
     /// [`StorageError`] when the store cannot be read.
     pub fn for_each_vectors(
         &self,
+        model: ModelKey,
         mut visit: impl FnMut(DocumentId, &[f16]),
     ) -> Result<ChangeNumber, StorageError> {
         self.read(|connection| {
             let change = super::changes::current(connection)?;
-            let Some((model, _)) = model_in_use(connection)? else {
-                return Ok(change);
-            };
             let mut statement = connection.prepare_cached(
-                "SELECT document, rows FROM vectors JOIN documents ON documents.id = document
-                 WHERE model = ?1 ORDER BY document",
+                "SELECT document, rows FROM embedded WHERE model = ?1 ORDER BY document",
             )?;
-            let mut rows = statement.query([model])?;
+            let mut rows = statement.query([model.0])?;
             let mut vectors = Vec::new();
             while let Some(row) = rows.next()? {
                 decode(row.get_ref(1)?.as_blob()?, &mut vectors);
@@ -36,18 +32,19 @@ impl Store {
     }
 
     /// The vectors of one document, row after row in the order of its passages; `None` when it is
-    /// not there or its vectors are of another model.
+    /// not there or has none of this model.
     ///
     /// # Errors
     /// [`StorageError`] when the store cannot be read.
-    pub fn vectors_of(&self, document: DocumentId) -> Result<Option<Vec<f16>>, StorageError> {
+    pub fn vectors_of(
+        &self,
+        document: DocumentId,
+        model: ModelKey,
+    ) -> Result<Option<Vec<f16>>, StorageError> {
         self.read(|connection| {
             connection
-                .prepare_cached(
-                    "SELECT rows FROM vectors JOIN documents ON documents.id = document
-                     WHERE document = ?1 AND model = (SELECT model FROM state)",
-                )?
-                .query_row([id_value(document)], |row| {
+                .prepare_cached("SELECT rows FROM embedded WHERE document = ?1 AND model = ?2")?
+                .query_row((id_value(document), model.0), |row| {
                     let mut vectors = Vec::new();
                     decode(row.get_ref(0)?.as_blob()?, &mut vectors);
                     Ok(vectors)

@@ -5,52 +5,45 @@ use rusqlite::Transaction;
 
 use super::model::model_in_use;
 use super::record::{id_value, to_json};
-use super::{EmbeddingModel, StorageError, Store, vectors};
-use crate::data::{ChangeNumber, DocumentId, EmbeddedDocument, Embedding, Source};
+use super::{EmbeddingModel, ModelKey, StorageError, Store, vectors};
+use crate::data::{ChangeNumber, Chunk, Document, DocumentId, EmbeddedDocument, Embedding, Source};
 
 impl Store {
-    /// Stores a document, in place of its older version if there is one, and takes its source off
-    /// the list of skipped ones. `indexed_at` counts seconds since the Unix epoch.
+    /// Stores documents with their vectors of `model`, each in place of its older version and all of
+    /// that version's vectors, and takes their sources off the list of skipped ones. It is one
+    /// transaction, which costs one wait for the disk: all of them become visible, or none.
+    /// `indexed_at` counts seconds since the Unix epoch.
     ///
     /// # Errors
-    /// [`StorageError`]; then the older version is still there, whole.
-    pub fn commit_document(
-        &self,
-        document: &EmbeddedDocument,
-        indexed_at: i64,
-    ) -> Result<ChangeNumber, StorageError> {
-        self.commit_documents(std::slice::from_ref(document), indexed_at)
-    }
-
-    /// Stores several documents in one transaction, which costs one wait for the disk: all of them
-    /// become visible, or none.
-    ///
-    /// # Errors
-    /// As [`Store::commit_document`].
+    /// [`StorageError::ModelChanged`] when `model` is not the one in use any more; that, and every
+    /// other, leaves the older versions as they are.
     pub fn commit_documents(
         &self,
+        model: &EmbeddingModel,
         documents: &[EmbeddedDocument],
         indexed_at: i64,
     ) -> Result<ChangeNumber, StorageError> {
-        for document in documents {
-            check_vector_count(document)?;
+        for EmbeddedDocument { document, chunks, embeddings } in documents {
+            check_vectors(document.id, chunks.len(), embeddings, model.dim)?;
         }
-        let Some((model, EmbeddingModel { dim, .. })) = self.read(model_in_use)? else {
+        if self.model()?.is_none() {
             return Err(StorageError::NoModel { path: self.path.clone() });
-        };
-        for document in documents {
-            check_dimension(document, dim)?;
         }
-        self.write(|transaction| {
-            // Another process may choose another model just before this: the documents are then
-            // stale, which is what their vectors are.
+        let committed = self.write(|transaction| {
+            let Some(in_use) = model_in_use(transaction)?.filter(|in_use| in_use.model == *model)
+            else {
+                return Ok(None);
+            };
             let change = next_change(transaction)?;
-            for document in documents {
-                delete(transaction, document.document.id)?;
-                insert(transaction, document, indexed_at, model, change)?;
+            for embedded in documents {
+                let EmbeddedDocument { document, chunks, embeddings } = embedded;
+                delete(transaction, document.id)?;
+                insert(transaction, document, indexed_at, change)?;
+                insert_embedded(transaction, document.id, in_use.key, (chunks, embeddings))?;
             }
-            Ok(ChangeNumber(change as u64))
-        })
+            Ok(Some(ChangeNumber(change as u64)))
+        })?;
+        committed.ok_or_else(|| StorageError::ModelChanged { model: model.name.clone() })
     }
 
     /// Forgets the documents of these sources and what is known about skipping them; returns how
@@ -105,7 +98,7 @@ impl Store {
 
     /// Shrinks the file by the pages that nothing uses any more, and empties the log, which still
     /// holds what they held.
-    fn give_back_pages(&self) -> Result<(), StorageError> {
+    pub(super) fn give_back_pages(&self) -> Result<(), StorageError> {
         let connection = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
         // One step gives one page back.
         let vacuum = || {
@@ -123,20 +116,20 @@ impl Store {
     }
 }
 
-fn check_vector_count(document: &EmbeddedDocument) -> Result<(), StorageError> {
-    let (chunks, embeddings) = (document.chunks.len(), document.embeddings.len());
-    if chunks == embeddings {
-        return Ok(());
+/// Whether there is one vector of `expected` components for each of `chunks` passages.
+pub(super) fn check_vectors(
+    document: DocumentId,
+    chunks: usize,
+    embeddings: &[Embedding],
+    expected: usize,
+) -> Result<(), StorageError> {
+    if chunks != embeddings.len() {
+        let embeddings = embeddings.len();
+        return Err(StorageError::VectorCount { document, chunks, embeddings });
     }
-    Err(StorageError::VectorCount { document: document.document.id, chunks, embeddings })
-}
-
-fn check_dimension(document: &EmbeddedDocument, expected: usize) -> Result<(), StorageError> {
-    match document.embeddings.iter().map(Embedding::dim).find(|dim| *dim != expected) {
+    match embeddings.iter().map(Embedding::dim).find(|dim| *dim != expected) {
         None => Ok(()),
-        Some(found) => {
-            Err(StorageError::Dimension { document: document.document.id, expected, found })
-        }
+        Some(found) => Err(StorageError::Dimension { document, expected, found }),
     }
 }
 
@@ -156,19 +149,16 @@ fn delete(transaction: &Transaction<'_>, id: DocumentId) -> rusqlite::Result<boo
 
 fn insert(
     transaction: &Transaction<'_>,
-    embedded: &EmbeddedDocument,
+    document: &Document,
     indexed_at: i64,
-    model: i64,
     change: i64,
 ) -> rusqlite::Result<()> {
-    let document = &embedded.document;
     let id = id_value(document.id);
     let key = document.source.key();
-    let tokens = embedded.chunks.iter().map(|chunk| chunk.tokens.end).max().unwrap_or(0);
     transaction
         .prepare_cached(
             "INSERT INTO documents VALUES
-             (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)",
+             (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
         )?
         .execute(rusqlite::params![
             id,
@@ -184,9 +174,6 @@ fn insert(
             document.bytes as i64,
             document.modified,
             indexed_at,
-            tokens as i64,
-            embedded.chunks.len() as i64,
-            model,
             change,
         ])?;
     transaction.prepare_cached("INSERT INTO bodies VALUES (?1, ?2, ?3)")?.execute((
@@ -194,11 +181,33 @@ fn insert(
         to_json(&document.locators)?,
         &document.text,
     ))?;
-    let mut passage =
-        transaction.prepare_cached("INSERT INTO passages VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)")?;
-    for (ordinal, chunk) in embedded.chunks.iter().enumerate() {
+    transaction.prepare_cached("DELETE FROM removals WHERE document = ?1")?.execute([id])?;
+    transaction.prepare_cached("DELETE FROM skipped WHERE source = ?1")?.execute([key])?;
+    Ok(())
+}
+
+/// Passages and vectors of one model for a document that is there.
+pub(super) fn insert_embedded(
+    transaction: &Transaction<'_>,
+    document: DocumentId,
+    model: ModelKey,
+    (chunks, embeddings): (&[Chunk], &[Embedding]),
+) -> rusqlite::Result<()> {
+    let id = id_value(document);
+    let tokens = chunks.iter().map(|chunk| chunk.tokens.end).max().unwrap_or(0);
+    transaction.prepare_cached("INSERT INTO embedded VALUES (?1, ?2, ?3, ?4, ?5)")?.execute((
+        id,
+        model.0,
+        tokens as i64,
+        chunks.len() as i64,
+        vectors::encode(embeddings),
+    ))?;
+    let mut passage = transaction
+        .prepare_cached("INSERT INTO passages VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)")?;
+    for (ordinal, chunk) in chunks.iter().enumerate() {
         passage.execute((
             id,
+            model.0,
             ordinal as i64,
             chunk.range.start as i64,
             chunk.range.end as i64,
@@ -207,11 +216,6 @@ fn insert(
             chunk.locator.as_ref().map(to_json).transpose()?,
         ))?;
     }
-    transaction
-        .prepare_cached("INSERT INTO vectors VALUES (?1, ?2)")?
-        .execute((id, vectors::encode(&embedded.embeddings)))?;
-    transaction.prepare_cached("DELETE FROM removals WHERE document = ?1")?.execute([id])?;
-    transaction.prepare_cached("DELETE FROM skipped WHERE source = ?1")?.execute([key])?;
     Ok(())
 }
 

@@ -22,6 +22,9 @@ pub struct IndexProgress {
     /// The id of the store.
     pub store: String,
     pub reached: ChangeNumber,
+    /// The embedding model that the passages were cut for, as the store numbers it; `None` before
+    /// one was chosen.
+    pub model: Option<i64>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -29,21 +32,23 @@ struct Payload {
     format: u32,
     store: String,
     reached: u64,
+    #[serde(default)]
+    model: Option<i64>,
 }
 
 impl IndexProgress {
     pub(super) fn from_payload(payload: &str) -> Result<Self, String> {
-        let Payload { format, store, reached } =
+        let Payload { format, store, reached, model } =
             serde_json::from_str(payload).map_err(|e| format!("its state is no JSON: {e}"))?;
         if format != FORMAT {
             return Err(format!("it has format {format}, this version writes {FORMAT}"));
         }
-        Ok(Self { store, reached: ChangeNumber(reached) })
+        Ok(Self { store, reached: ChangeNumber(reached), model })
     }
 
     fn to_payload(&self) -> serde_json::Result<String> {
-        let Self { store, reached } = self.clone();
-        serde_json::to_string(&Payload { format: FORMAT, store, reached: reached.0 })
+        let Self { store, reached, model } = self.clone();
+        serde_json::to_string(&Payload { format: FORMAT, store, reached: reached.0, model })
     }
 }
 
@@ -142,10 +147,8 @@ impl<'a> KeywordUpdate<'a> {
             prepared.commit()
         };
         commit(&mut self.writer).map_err(|e| self.index.error(e))?;
-        self.index.reload()?;
         // Merges run beside the commit; leaving before they are done would throw their work away
         // each time, and segments would pile up.
-        self.writer.wait_merging_threads().map_err(|e| self.index.error(e))?;
-        self.index.reload()
+        self.writer.wait_merging_threads().map_err(|e| self.index.error(e))
     }
 }
