@@ -18,6 +18,11 @@ use crate::tokenization::Tokenizer;
 /// answer is rarely cut in two, and every shared token is embedded twice.
 const OVERLAP_TOKENS: usize = 0;
 
+/// Tokens of a passage at most, whatever the model could take, those around it included: a passage is
+/// what a person reads as one answer, and one that filled 8,192 tokens would hold the device for seconds
+/// while searches wait.
+const PASSAGE_TOKENS_MAX: usize = 256;
+
 /// Bytes of a query that are looked at: far more than the model takes in, and a bound on what pasting
 /// a whole book into the query box costs.
 const QUERY_BYTES_MAX: usize = 64 << 10;
@@ -34,8 +39,9 @@ pub(super) struct LoadedModel {
 
 impl LoadedModel {
     fn chunk_size(&self) -> ChunkSize {
-        let special = self.tokenizer.special().len();
-        ChunkSize { tokens_max: self.tokens_max - special, overlap: OVERLAP_TOKENS }
+        let tokens_max = self.tokens_max.min(PASSAGE_TOKENS_MAX);
+        let room = tokens_max.saturating_sub(self.tokenizer.around_passage().len()).max(1);
+        ChunkSize { tokens_max: room, overlap: OVERLAP_TOKENS }
     }
 }
 
