@@ -37,7 +37,7 @@ pub(super) fn read(
     if let Some(activation) = file.hidden_act.as_deref().filter(|name| *name != "gelu") {
         return Err(unsupported(format!("hidden_act is {activation:?}; only \"gelu\" is known")));
     }
-    if file.num_attention_heads == 0 || file.hidden_size % file.num_attention_heads != 0 {
+    if !file.hidden_size.is_multiple_of(file.num_attention_heads) {
         let (width, heads) = (file.hidden_size, file.num_attention_heads);
         return Err(unsupported(format!("{heads} heads do not divide a hidden_size of {width}")));
     }
