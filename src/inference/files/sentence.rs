@@ -24,6 +24,7 @@ struct Module {
 }
 
 #[derive(Deserialize)]
+#[expect(clippy::struct_excessive_bools, reason = "the file has one switch for each way")]
 struct PoolingFile {
     #[serde(default)]
     pooling_mode_cls_token: bool,
