@@ -11,6 +11,7 @@ use candle_transformers::models::bert::{BertModel, Config};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use lodestone::config::ModelFiles;
 use lodestone::data::TokenBatch;
+use lodestone::gpu::{EncoderModel, Lane, Model, ModelLoader};
 use lodestone::inference::EmbeddingModel;
 
 static WEIGHTS: &[u8] = include_bytes!("../assets/models/all-MiniLM-L6-v2/model.safetensors");
@@ -27,9 +28,21 @@ fn threads() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
+fn load(loader: &dyn ModelLoader) -> Box<dyn EncoderModel> {
+    let mut upload =
+        loader.prepare(Lane { index: 0, lanes: 1 }).expect("the bundled model is whole");
+    loop {
+        match upload.step().expect("the device has room") {
+            Some(Model::Encoder(model)) => return model,
+            Some(Model::Decoder(_)) => panic!("the bundled model is an encoder"),
+            None => {}
+        }
+    }
+}
+
 fn embedding(c: &mut Criterion) {
     let files = EmbeddingModel::open(&ModelFiles::Bundled).expect("the bundled model is whole");
-    let mut model = files.into_loader(threads()).load().expect("the bundled model loads");
+    let mut model = load(&*files.into_loader(threads()));
     let sequences = sequences();
     let mut batch = TokenBatch::default();
     for sequence in &sequences {
@@ -65,7 +78,7 @@ fn embedding(c: &mut Criterion) {
     let started = Instant::now();
     model.embed(&batch).expect("embeds");
     let tokens_per_second = batch.tokens() as f64 / started.elapsed().as_secs_f64();
-    println!("all-MiniLM-L6-v2 on {}: {tokens_per_second:.0} tokens/s", model.info().device);
+    println!("all-MiniLM-L6-v2 on {}: {tokens_per_second:.0} tokens/s", model.info().device.name);
 }
 
 fn padded_forward(bert: &BertModel, sequences: &[Vec<u32>]) -> candle_core::Result<Vec<f32>> {

@@ -6,6 +6,7 @@ mod settings;
 pub use crate::platform::{DATA_DIR_VARIABLE, DirectoryError, data_dir};
 pub use settings::{Settings, SettingsError, Theme};
 
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 /// Everything that the engine is opened with.
@@ -17,13 +18,22 @@ pub struct Config {
     pub limits: Limits,
     /// Threads that a computation on the CPU may use; `None` takes every core.
     pub threads: Option<usize>,
+    /// Device threads that share the work; each has the models in its own memory, on a device or a
+    /// group of cores of its own.
+    pub lanes: NonZeroUsize,
 }
 
 impl Config {
     /// The defaults with the given data directory.
     #[must_use]
     pub fn new(data_dir: PathBuf) -> Self {
-        Self { data_dir, model: ModelFiles::Bundled, limits: Limits::default(), threads: None }
+        Self {
+            data_dir,
+            model: ModelFiles::Bundled,
+            limits: Limits::default(),
+            threads: None,
+            lanes: NonZeroUsize::MIN,
+        }
     }
 }
 

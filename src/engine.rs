@@ -26,6 +26,7 @@ pub use jobs::Job;
 pub use view::{DocumentView, LibraryEntry, RemoveReport, Status};
 
 use std::future::Future;
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -35,7 +36,10 @@ use tokio::sync::{broadcast, watch};
 
 use crate::config::Config;
 use crate::data::{DocumentId, Source};
-use crate::gpu::{GpuScheduler, SchedulerOptions, SerialScheduler};
+use crate::gpu::{
+    GpuError, GpuScheduler, ParallelScheduler, RestartingScheduler, SchedulerOptions,
+    SerialScheduler,
+};
 use crate::index::KeywordOpening;
 use crate::platform;
 use crate::search::{Indexes, Query};
@@ -89,8 +93,7 @@ impl Engine {
         platform::restrict_to_owner(&data_dir).map_err(directory)?;
         let store = Arc::new(Store::open(&data_dir)?);
         let indexes = Indexes::open(&data_dir)?;
-        let scheduler: Arc<dyn GpuScheduler> =
-            Arc::new(SerialScheduler::start(&SchedulerOptions::default())?);
+        let scheduler = Arc::new(start_scheduler(config.lanes)?);
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(2)
             .thread_name("lodestone-async")
@@ -283,6 +286,18 @@ impl Engine {
             self.emit(EngineEvent::IndexChanged { documents, passages });
         }
     }
+}
+
+/// One device thread or several; whichever dies comes back.
+fn start_scheduler(lanes: NonZeroUsize) -> Result<RestartingScheduler, GpuError> {
+    let options = SchedulerOptions::default();
+    RestartingScheduler::start(Box::new(move || -> Result<Arc<dyn GpuScheduler>, GpuError> {
+        Ok(if lanes == NonZeroUsize::MIN {
+            Arc::new(SerialScheduler::start(&options)?)
+        } else {
+            Arc::new(ParallelScheduler::start(&options, lanes)?)
+        })
+    }))
 }
 
 impl Drop for Inner {

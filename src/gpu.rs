@@ -8,6 +8,8 @@
 
 mod budget;
 mod error;
+#[cfg(test)]
+mod fake;
 mod lanes;
 mod model;
 mod parallel;
@@ -122,3 +124,6 @@ macro_rules! delegate_to_lanes {
 
 delegate_to_lanes!(SerialScheduler);
 delegate_to_lanes!(ParallelScheduler);
+
+#[cfg(test)]
+mod tests;

@@ -11,6 +11,6 @@ mod files;
 mod weights;
 
 pub use backend::Backend;
-pub use encoder::{Encoder, EncoderConfig, Pooling};
+pub use encoder::{Encoder, EncoderConfig, Pooling, Positions};
 pub use files::{EmbeddingModel, ModelFilesError};
 pub use weights::{WeightView, Weights, WeightsError};

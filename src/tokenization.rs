@@ -6,4 +6,4 @@
 pub mod batch;
 mod tokenizer;
 
-pub use tokenizer::{SpecialTokens, Tokenizer, TokenizerError};
+pub use tokenizer::{Prompts, SpecialTokens, Tokenizer, TokenizerError};

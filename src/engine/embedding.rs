@@ -27,7 +27,7 @@ const GROUP: usize = 64;
 const REQUESTS_MAX: usize = 4;
 
 impl Engine {
-    /// Embeds texts; one longer than the model takes is cut.
+    /// Embeds texts as passages; one longer than the model takes is cut.
     ///
     /// # Errors
     /// When the model is not available or fails.
@@ -67,7 +67,7 @@ impl Engine {
 fn tokenize(model: &LoadedModel, texts: &[String]) -> Result<TokenBatch, EngineError> {
     let mut batch = TokenBatch::default();
     for text in texts {
-        batch.push(&model.tokenizer.encode_query(text, model.tokens_max)?);
+        batch.push(&model.tokenizer.encode_passage(text, model.tokens_max)?);
     }
     Ok(batch)
 }

@@ -18,6 +18,11 @@ use crate::tokenization::Tokenizer;
 /// answer is rarely cut in two, and every shared token is embedded twice.
 const OVERLAP_TOKENS: usize = 0;
 
+/// Tokens of a passage at most, whatever the model could take, those around it included: a passage is
+/// what a person reads as one answer, and one that filled 8,192 tokens would hold the device for seconds
+/// while searches wait.
+const PASSAGE_TOKENS_MAX: usize = 256;
+
 /// Bytes of a query that are looked at: far more than the model takes in, and a bound on what pasting
 /// a whole book into the query box costs.
 const QUERY_BYTES_MAX: usize = 64 << 10;
@@ -159,8 +164,9 @@ impl Engine {
         let threads = self.inner.config.threads.unwrap_or_else(cores);
         let info = self.inner.scheduler.load_model(id.clone(), model.into_loader(threads)).await?;
         let (device, tokens_max) = (info.device.name, info.tokens_max);
-        let special = tokenizer.special().len();
-        let chunk_size = ChunkSize { tokens_max: tokens_max - special, overlap: OVERLAP_TOKENS };
+        let room = tokens_max.min(PASSAGE_TOKENS_MAX);
+        let room = room.saturating_sub(tokenizer.around_passage().len()).max(1);
+        let chunk_size = ChunkSize { tokens_max: room, overlap: OVERLAP_TOKENS };
         let ChunkSize { tokens_max: passage_max, overlap } = chunk_size;
         let stored = storage::EmbeddingModel {
             name: format!("{id}, chunks of {passage_max} overlapping {overlap}"),

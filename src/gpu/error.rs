@@ -45,6 +45,8 @@ pub enum GpuError {
     Panicked { id: ModelId, message: String },
     #[error("a sequence of {tokens} tokens does not fit model {id}, which takes 1 to {tokens_max}")]
     Shape { id: ModelId, tokens: usize, tokens_max: usize },
+    #[error("the device thread died while it ran this request on model {0}")]
+    Died(ModelId),
     #[error("the device thread cannot be started: {0}")]
     Spawn(String),
     #[error("the device thread has stopped")]

@@ -89,15 +89,18 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Ends everything: whoever waits or comes later is told so at once.
-    fn stop(&self) {
+    /// Ends everything: whoever waits or comes later is told so at once. `died` when a device thread
+    /// has crashed.
+    fn stop(&self, died: bool) {
         let mut state = self.lock();
         state.stopped = true;
         state.models.clear();
-        state.queue.fail_all(&GpuError::Stopped);
+        state.queue.stop(died);
         let loading = std::mem::take(&mut state.loading);
         drop(state);
-        loading.into_values().for_each(|loading| loading.fail(GpuError::Stopped));
+        for loading in loading.into_values() {
+            loading.fail(GpuError::Stopped);
+        }
         self.wake.notify_all();
     }
 }
@@ -181,10 +184,17 @@ fn check_lengths(
     }
 }
 
+impl Lanes {
+    /// Answers everything that waits or comes later with [`GpuError::Stopped`].
+    pub fn stop(&self) {
+        self.places.close();
+        self.shared.stop(false);
+    }
+}
+
 impl Drop for Lanes {
     fn drop(&mut self) {
-        self.places.close();
-        self.shared.stop();
+        self.stop();
         for thread in self.threads.drain(..) {
             // A panic of the thread was logged where it happened.
             let _ = thread.join();

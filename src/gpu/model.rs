@@ -19,6 +19,7 @@ impl fmt::Debug for Model {
 }
 
 impl Model {
+    #[must_use]
     pub fn info(&self) -> ModelInfo {
         match self {
             Self::Encoder(model) => model.info(),

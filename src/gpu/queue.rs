@@ -294,11 +294,17 @@ impl Queue {
         }
     }
 
-    /// Answers everything that waits or runs with `error`.
-    pub(super) fn fail_all(&mut self, error: &GpuError) {
+    /// Answers everything with [`GpuError::Stopped`]; after a death, what was running then with
+    /// [`GpuError::Died`], because it may be the cause.
+    pub(super) fn stop(&mut self, died: bool) {
         for entry in self.classes.iter_mut().flat_map(|class| class.drain(..)) {
             self.stats.failed += 1;
-            entry.fail(error.clone());
+            let error = if died && entry.is_running() {
+                GpuError::Died(entry.model.clone())
+            } else {
+                GpuError::Stopped
+            };
+            entry.fail(error);
         }
     }
 
@@ -340,8 +346,8 @@ impl Queue {
         let class = (0..3)
             .find(|class| waiting[*class] && starved(class))
             .or_else(|| (0..3).find(|class| waiting[*class]))?;
-        for other in 0..3 {
-            let passed = other != class && waiting[other];
+        for (other, waits) in waiting.into_iter().enumerate() {
+            let passed = other != class && waits;
             self.passed_over[other] = if passed { self.passed_over[other] + 1 } else { 0 };
         }
         Some(class)

@@ -17,8 +17,9 @@ pub type Starter = dyn Fn() -> Result<Arc<dyn GpuScheduler>, GpuError> + Send + 
 
 /// A scheduler that comes back when its thread has died, with the models that it had.
 ///
-/// A request that the death has caught is put once more, because it rarely is the cause; should it be,
-/// its caller gets [`GpuError::Stopped`]. Answers that were being generated end with that error.
+/// Requests that waited then are put again and their callers notice nothing. Those that were running
+/// get [`GpuError::Died`], because one of them may be the cause; answers that were being generated end
+/// with [`GpuError::Stopped`].
 pub struct RestartingScheduler {
     start: Box<Starter>,
     current: Mutex<Current>,
@@ -69,7 +70,7 @@ impl RestartingScheduler {
         (current.number, Arc::clone(&current.scheduler))
     }
 
-    /// Runs `request`, and once more on a new scheduler when the one that ran it is dead.
+    /// Runs `request`, on a new scheduler when the one that it waited for is dead.
     async fn run<T, F>(
         &self,
         request: impl Fn(Arc<dyn GpuScheduler>) -> F + Send + Sync,
@@ -78,24 +79,25 @@ impl RestartingScheduler {
         T: Send,
         F: Future<Output = Result<T, GpuError>> + Send,
     {
-        let (number, scheduler) = self.current();
-        let mut result = request(scheduler).await;
-        if matches!(result, Err(GpuError::Stopped)) {
-            let scheduler = self.restarted(number).await?;
-            result = request(scheduler).await;
+        let (mut number, mut scheduler) = self.current();
+        loop {
+            match request(scheduler).await {
+                Err(GpuError::Stopped) => (number, scheduler) = self.restarted(number).await?,
+                Err(error) => return Err(error),
+                Ok(answer) => {
+                    self.in_vain.store(0, Ordering::Relaxed);
+                    return Ok(answer);
+                }
+            }
         }
-        if result.is_ok() {
-            self.in_vain.store(0, Ordering::Relaxed);
-        }
-        result
     }
 
     /// The scheduler that has taken the place of the dead one with this `number`.
-    async fn restarted(&self, number: u64) -> Result<Arc<dyn GpuScheduler>, GpuError> {
+    async fn restarted(&self, number: u64) -> Result<(u64, Arc<dyn GpuScheduler>), GpuError> {
         let _turn = self.turn.lock().await;
-        let (now, scheduler) = self.current();
-        if now != number {
-            return Ok(scheduler);
+        let current = self.current();
+        if current.0 != number {
+            return Ok(current);
         }
         if self.in_vain.fetch_add(1, Ordering::Relaxed) >= Self::IN_VAIN_MAX {
             return Err(GpuError::Stopped);
@@ -113,7 +115,7 @@ impl RestartingScheduler {
         };
         // Joining its threads is not for an asynchronous worker.
         tokio::task::spawn_blocking(move || drop(dead));
-        Ok(scheduler)
+        Ok((number + 1, scheduler))
     }
 }
 

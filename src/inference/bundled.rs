@@ -10,14 +10,22 @@ static WEIGHTS: &Aligned<[u8]> =
     &Aligned(*include_bytes!("../../assets/models/all-MiniLM-L6-v2/model.safetensors"));
 
 pub(super) const NAME: &str = "all-MiniLM-L6-v2";
-pub(super) static CONFIG: &[u8] =
-    include_bytes!("../../assets/models/all-MiniLM-L6-v2/config.json");
-pub(super) static TOKENIZER: &[u8] =
-    include_bytes!("../../assets/models/all-MiniLM-L6-v2/tokenizer.json");
-pub(super) static LENGTH: &[u8] =
-    include_bytes!("../../assets/models/all-MiniLM-L6-v2/sentence_bert_config.json");
-pub(super) static POOLING: &[u8] =
-    include_bytes!("../../assets/models/all-MiniLM-L6-v2/1_Pooling/config.json");
+
+/// The bytes of a file beside the weights.
+pub(super) fn file(name: &str) -> Option<&'static [u8]> {
+    macro_rules! bundled {
+        ($file:literal) => {
+            include_bytes!(concat!("../../assets/models/all-MiniLM-L6-v2/", $file)).as_slice()
+        };
+    }
+    Some(match name {
+        "config.json" => bundled!("config.json"),
+        "tokenizer.json" => bundled!("tokenizer.json"),
+        "sentence_bert_config.json" => bundled!("sentence_bert_config.json"),
+        "1_Pooling/config.json" => bundled!("1_Pooling/config.json"),
+        _ => return None,
+    })
+}
 
 pub(super) fn weights() -> &'static [u8] {
     &WEIGHTS.0

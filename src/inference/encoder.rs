@@ -12,6 +12,14 @@ pub enum Pooling {
     Cls,
 }
 
+/// The learned table of positions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Positions {
+    pub rows: usize,
+    /// The row of a sequence's first token: 0 in BERT, 2 in XLM-RoBERTa.
+    pub first: usize,
+}
+
 /// The shape of a BERT encoder (Devlin et al. 2019).
 #[derive(Clone, Debug, PartialEq)]
 pub struct EncoderConfig {
@@ -22,7 +30,7 @@ pub struct EncoderConfig {
     pub heads: usize,
     /// Width between the two products of the feed-forward part.
     pub inner: usize,
-    pub positions: usize,
+    pub positions: Positions,
     pub token_types: usize,
     pub norm_epsilon: f64,
     /// Tokens of a sequence at most, special tokens included, as the model was trained.
@@ -143,9 +151,17 @@ impl<B: Backend> Loader<'_, B> {
             dtype: types.dtype,
             bytes: &types.bytes[..types.bytes.len() / token_types],
         };
+        // The first token's row becomes row 0.
+        let stored = table("position", positions.rows)?;
+        let row_bytes = stored.bytes.len() / positions.rows;
+        let used = WeightView {
+            shape: vec![positions.rows - positions.first, width],
+            dtype: stored.dtype,
+            bytes: &stored.bytes[positions.first * row_bytes..],
+        };
         Ok(EmbeddingTables {
             word: self.backend.matrix(&[table("word", vocabulary)?])?,
-            position: self.backend.matrix(&[table("position", positions)?])?,
+            position: self.backend.matrix(&[used])?,
             token_type: self.backend.vector(&[first_row])?,
         })
     }

@@ -72,11 +72,11 @@ impl Pipeline {
         Ok(chunking::split(document, tokens, self.model.chunk_size)?)
     }
 
-    /// Tokens that [`Pipeline::embed`] sends to the device, special tokens included.
+    /// Tokens that [`Pipeline::embed`] sends to the device, those around each passage included.
     #[must_use]
     pub fn tokens_to_embed(&self, document: &ChunkedDocument) -> u64 {
-        let special = self.model.tokenizer.special().len();
-        document.chunks.iter().map(|chunk| (chunk.tokens.len() + special) as u64).sum()
+        let around = self.model.tokenizer.around_passage().len();
+        document.chunks.iter().map(|chunk| (chunk.tokens.len() + around) as u64).sum()
     }
 
     /// Embeds every chunk, as one request that gives way to searches.
@@ -90,7 +90,7 @@ impl Pipeline {
     ) -> Result<EmbeddedDocument, IngestError> {
         let ChunkedDocument { document, tokens, chunks } = chunked;
         let ranges = chunks.iter().map(|chunk| &chunk.tokens);
-        let batch = batch::pack(self.model.tokenizer.special(), &tokens, ranges);
+        let batch = batch::pack(self.model.tokenizer.around_passage(), &tokens, ranges);
         drop(tokens);
         let request = BatchEmbedRequest { model_id: self.model.id.clone(), batch, priority };
         let embeddings = self.scheduler.embed_batch(request).await?;

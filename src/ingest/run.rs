@@ -220,7 +220,9 @@ async fn embed_one(
     tally.lock().read(bytes, pipeline.tokens_to_embed(&chunked));
     match pipeline.embed(*chunked, priority).await {
         Ok(embedded) => Ok(Item::Embedded(Box::new(embedded))),
-        Err(IngestError::Gpu(error @ (GpuError::Model { .. } | GpuError::Panicked { .. }))) => {
+        Err(IngestError::Gpu(
+            error @ (GpuError::Model { .. } | GpuError::Panicked { .. } | GpuError::Died(_)),
+        )) => {
             let skipped = SkippedSource { source, reason: error.to_string(), stamp: None };
             Ok(Item::Skipped(SkippedFile { skipped, bytes, replaces: false }))
         }

@@ -293,6 +293,10 @@ fn another_store_is_derived_anew() {
     assert_eq!(desk.names("mouse"), ["c.txt"]);
 }
 
+/// A passage as each of the two models cuts it.
+const BEFORE: &str = "A dog barks.";
+const AFTER: &str = "The cat sleeps.\n\nA dog barks.";
+
 #[test]
 fn a_switch_of_the_model_is_seen_in_one_moment() {
     let desk = Desk::with(&[("/a.txt", "The cat sleeps.\n\nA dog barks."), ("/b.txt", "A bird.")]);
@@ -308,8 +312,6 @@ fn a_switch_of_the_model_is_seen_in_one_moment() {
     let check = |desk: &Desk, expected: &str, when: &str| {
         assert_eq!(text(desk), expected, "{when}");
     };
-    const BEFORE: &str = "A dog barks.";
-    const AFTER: &str = "The cat sleeps.\n\nA dog barks.";
 
     desk.prepare_switch(WHOLE);
     desk.indexes.catch_up(&desk.store).unwrap();

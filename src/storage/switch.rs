@@ -120,7 +120,7 @@ impl Store {
                 return Ok(None);
             };
             let mut stored = 0;
-            for new in added.iter() {
+            for new in added {
                 if is_wanted(transaction, pending.key, new)? {
                     let vectors = (new.chunks.as_slice(), new.embeddings.as_slice());
                     write::insert_embedded(transaction, new.document, pending.key, vectors)?;

@@ -268,7 +268,9 @@ proptest! {
                         (0..3).filter(|n| *n != plain.in_use && plain.pending != Some(*n)).collect();
                     let rows: usize = unused.iter().map(|n| plain.has[*n].len()).sum();
                     prop_assert_eq!(store.sweep().unwrap(), rows as u64);
-                    unused.into_iter().for_each(|n| plain.has[n].clear());
+                    for n in unused {
+                        plain.has[n].clear();
+                    }
                 }
                 Step::Reopen => store = open(dir.path()),
             }

@@ -1,4 +1,4 @@
-//! Slices of a document's tokens, with the model's special tokens, laid end to end.
+//! Slices of a document's tokens, with what the model wants around each, laid end to end.
 
 use std::ops::Range;
 
@@ -8,7 +8,7 @@ use crate::data::{TokenBatch, TokenSequence};
 /// Packs one sequence for each range of `tokens`; ranges are short enough for the model.
 #[must_use]
 pub fn pack<'a>(
-    special: &SpecialTokens,
+    around: &SpecialTokens,
     tokens: &TokenSequence,
     ranges: impl IntoIterator<Item = &'a Range<usize>>,
 ) -> TokenBatch {
@@ -16,9 +16,9 @@ pub fn pack<'a>(
     let mut sequence = Vec::new();
     for range in ranges {
         sequence.clear();
-        sequence.extend_from_slice(&special.prefix);
+        sequence.extend_from_slice(&around.prefix);
         sequence.extend_from_slice(&tokens.ids[range.clone()]);
-        sequence.extend_from_slice(&special.suffix);
+        sequence.extend_from_slice(&around.suffix);
         batch.push(&sequence);
     }
     batch

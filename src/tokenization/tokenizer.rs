@@ -2,7 +2,15 @@ use tracing::debug_span;
 
 use crate::data::{TokenBatch, TokenSequence};
 
-/// What the model wants around a sequence, as its tokenizer's own template says.
+/// Words that a model was trained to see before a text, such as "query: "; empty for most models.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Prompts {
+    pub query: String,
+    pub passage: String,
+}
+
+/// What the model wants around a text: the special tokens of its tokenizer's own template, and behind
+/// the leading ones the tokens of a prompt.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SpecialTokens {
     pub prefix: Vec<u32>,
@@ -33,7 +41,8 @@ pub enum TokenizerError {
 #[derive(Debug)]
 pub struct Tokenizer {
     inner: tokenizers::Tokenizer,
-    special: SpecialTokens,
+    query: SpecialTokens,
+    passage: SpecialTokens,
 }
 
 impl Tokenizer {
@@ -59,12 +68,38 @@ impl Tokenizer {
             prefix: ids[..leading].to_vec(),
             suffix: ids[ids.len() - trailing..].to_vec(),
         };
-        Ok(Self { inner, special })
+        Ok(Self { inner, query: special.clone(), passage: special })
     }
 
+    /// Tokenizes the prompts, once, so that packing a batch only lays tokens end to end.
+    ///
+    /// White space at the end of a prompt parts it from the text and makes no token: pieces of
+    /// sentences carry the space before them, and words end at it.
+    ///
+    /// # Errors
+    /// As [`Tokenizer::encode`].
+    pub fn with_prompts(mut self, prompts: &Prompts) -> Result<Self, TokenizerError> {
+        let behind = |special: &SpecialTokens, prompt: &str| {
+            let words = self.encode(prompt.trim_end())?.ids;
+            let prefix = [special.prefix.as_slice(), &words].concat();
+            Ok::<_, TokenizerError>(SpecialTokens { prefix, suffix: special.suffix.clone() })
+        };
+        let query = behind(&self.query, &prompts.query)?;
+        let passage = behind(&self.passage, &prompts.passage)?;
+        (self.query, self.passage) = (query, passage);
+        Ok(self)
+    }
+
+    /// What stands around a query.
     #[must_use]
-    pub fn special(&self) -> &SpecialTokens {
-        &self.special
+    pub fn around_query(&self) -> &SpecialTokens {
+        &self.query
+    }
+
+    /// What stands around a passage.
+    #[must_use]
+    pub fn around_passage(&self) -> &SpecialTokens {
+        &self.passage
     }
 
     /// Tokenizes a whole text, without special tokens.
@@ -90,15 +125,36 @@ impl Tokenizer {
         Ok(tokens)
     }
 
-    /// One sequence for the encoder: the first tokens of `text` that fit `tokens_max`, with special
-    /// tokens.
+    /// One sequence for the encoder: the first tokens of a query that fit `tokens_max`, with what stands
+    /// around it.
     ///
     /// # Errors
     /// As [`Tokenizer::encode`].
     pub fn encode_query(&self, text: &str, tokens_max: usize) -> Result<Vec<u32>, TokenizerError> {
+        self.encode_within(text, &self.query, tokens_max)
+    }
+
+    /// As [`Tokenizer::encode_query`], for a text that is one passage by itself.
+    ///
+    /// # Errors
+    /// As [`Tokenizer::encode`].
+    pub fn encode_passage(
+        &self,
+        text: &str,
+        tokens_max: usize,
+    ) -> Result<Vec<u32>, TokenizerError> {
+        self.encode_within(text, &self.passage, tokens_max)
+    }
+
+    fn encode_within(
+        &self,
+        text: &str,
+        around: &SpecialTokens,
+        tokens_max: usize,
+    ) -> Result<Vec<u32>, TokenizerError> {
         let tokens = self.encode(text)?;
-        let kept = tokens.len().min(tokens_max.saturating_sub(self.special.len()));
-        let batch: TokenBatch = super::batch::pack(&self.special, &tokens, [&(0..kept)]);
+        let kept = tokens.len().min(tokens_max.saturating_sub(around.len()));
+        let batch: TokenBatch = super::batch::pack(around, &tokens, [&(0..kept)]);
         Ok(batch.ids().to_vec())
     }
 }
@@ -134,7 +190,8 @@ mod tests {
     #[test]
     fn encodes_with_byte_offsets_and_knows_the_special_tokens() {
         let tokenizer = Tokenizer::from_bytes(BUNDLED).unwrap();
-        assert_eq!(*tokenizer.special(), SpecialTokens { prefix: vec![101], suffix: vec![102] });
+        let special = SpecialTokens { prefix: vec![101], suffix: vec![102] };
+        assert_eq!((tokenizer.around_query(), tokenizer.around_passage()), (&special, &special));
         let text = "Größe: sharing ownership";
         let tokens = tokenizer.encode(text).unwrap();
         let words: Vec<&str> =
@@ -142,6 +199,36 @@ mod tests {
         assert_eq!(words, ["Gr", "ö", "ße", ":", "sharing", "ownership"]);
         assert_eq!(tokenizer.encode_query(text, 4).unwrap().len(), 4);
         assert_eq!(tokenizer.encode_query("", 4).unwrap(), [101, 102]);
+    }
+
+    #[test]
+    fn prompts_stand_between_the_special_tokens_and_the_text() {
+        let prompts = Prompts { query: "query: ".to_owned(), passage: String::new() };
+        let tokenizer = Tokenizer::from_bytes(BUNDLED).unwrap().with_prompts(&prompts).unwrap();
+        let query = tokenizer.encode("query:").unwrap().ids;
+        assert_eq!(tokenizer.around_query().prefix, [&[101], query.as_slice()].concat());
+        assert_eq!(tokenizer.around_passage().prefix, [101]);
+        let whole = tokenizer.encode_query("ownership of threads", 6).unwrap();
+        let ownership = tokenizer.encode("ownership of").unwrap().ids;
+        assert_eq!(whole, [&[101], query.as_slice(), &ownership, &[102]].concat());
+        assert_eq!(tokenizer.encode_passage("ownership of", 9).unwrap()[1..3], ownership);
+    }
+
+    /// A tokenizer of the kind that XLM-RoBERTa and multilingual e5 have: pieces carry the space
+    /// before them.
+    fn sentence_pieces() -> Tokenizer {
+        let pieces: Vec<(String, f64)> = std::iter::once(("<unk>".to_owned(), 0.0))
+            .chain("▁:abcdeqruy".chars().map(|c| (c.to_string(), -5.0)))
+            .chain(["▁query", "▁passage", "▁a", "▁b", "ab"].map(|p| (p.to_owned(), -2.0)))
+            .collect();
+        let metaspace = serde_json::json!(
+            { "type": "Metaspace", "replacement": "▁", "prepend_scheme": "always", "split": true });
+        let json = serde_json::json!({
+            "version": "1.0", "truncation": null, "padding": null, "added_tokens": [],
+            "normalizer": null, "pre_tokenizer": metaspace, "post_processor": null,
+            "decoder": metaspace, "model": { "type": "Unigram", "unk_id": 0, "vocab": pieces },
+        });
+        Tokenizer::from_bytes(json.to_string().as_bytes()).unwrap()
     }
 
     #[test]
@@ -180,6 +267,21 @@ mod tests {
                 parts.iter().flat_map(|part| tokenizer.encode(part).unwrap().ids).collect();
             prop_assert_eq!(&whole.ids, &pieces);
             prop_assert!(whole.offsets.is_sorted());
+        }
+
+        /// A prompt that was tokenized once and laid before a text gives the tokens of the two together.
+        #[test]
+        fn a_prompt_laid_before_a_text_is_the_prompt_and_the_text(
+            prompt in "(query|passage|[a-e]{1,4}( [a-e]{1,4}){0,3}): ",
+            text in "[a-e]{1,6}( [a-e]{1,6}){0,6}",
+        ) {
+            for tokenizer in [Tokenizer::from_bytes(BUNDLED).unwrap(), sentence_pieces()] {
+                let together = tokenizer.encode_query(&format!("{prompt}{text}"), 1_000).unwrap();
+                let prompts = Prompts { query: prompt.clone(), passage: prompt.clone() };
+                let tokenizer = tokenizer.with_prompts(&prompts).unwrap();
+                prop_assert_eq!(&tokenizer.encode_query(&text, 1_000).unwrap(), &together);
+                prop_assert_eq!(&tokenizer.encode_passage(&text, 1_000).unwrap(), &together);
+            }
         }
     }
 }

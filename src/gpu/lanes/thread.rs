@@ -219,10 +219,11 @@ impl DeviceThread {
 impl Drop for DeviceThread {
     /// Runs also when the loop itself panics: nobody is left waiting for a thread that is gone.
     fn drop(&mut self) {
-        if std::thread::panicking() {
+        let died = std::thread::panicking();
+        if died {
             error!(lane = self.lane.index, "a device thread has crashed");
         }
-        self.shared.stop();
+        self.shared.stop(died);
     }
 }
 

@@ -84,6 +84,14 @@ impl Entry {
         }
     }
 
+    /// Whether a step of it is on a device.
+    pub fn is_running(&self) -> bool {
+        match &self.work {
+            Work::Embed(work) => work.missing > work.todo.iter().map(Range::len).sum(),
+            Work::Generate(work) => work.running,
+        }
+    }
+
     pub fn fail(self, error: GpuError) {
         // The caller may have gone in the meantime; then nobody wants the answer.
         match self.work {
@@ -119,7 +127,7 @@ impl EmbedWork {
         Self {
             batch,
             reply,
-            todo: VecDeque::from([0..sequences]),
+            todo: std::iter::once(0..sequences).collect(),
             done: vec![None; sequences],
             missing: sequences,
             alone: false,
