@@ -12,6 +12,7 @@ mod follow;
 mod jobs;
 mod model;
 mod recall;
+mod runtime;
 mod view;
 
 pub use crate::ingest::{IngestReport, JobProgress, Skipped};
@@ -94,12 +95,7 @@ impl Engine {
         let store = Arc::new(Store::open(&data_dir)?);
         let indexes = Indexes::open(&data_dir)?;
         let scheduler = Arc::new(start_scheduler(config.lanes)?);
-        let runtime = tokio::runtime::Builder::new_multi_thread()
-            .worker_threads(2)
-            .thread_name("lodestone-async")
-            .enable_all()
-            .build()
-            .map_err(EngineError::Runtime)?;
+        let runtime = runtime::start().map_err(EngineError::Runtime)?;
         let (events, _) = broadcast::channel(EVENTS_MAX);
         let (model_sender, model) = watch::channel(None);
         let inner = Arc::new(Inner {

@@ -37,7 +37,7 @@ pub(super) fn read_file(
     file: &FoundFile,
     limits: &Limits,
 ) -> Result<ReadFile, IngestError> {
-    let _span = debug_span!("read_file", bytes = file.bytes).entered();
+    let _span = debug_span!("read_file", path = %file.path.display(), bytes = file.bytes).entered();
     let source = Source::File(file.path.clone());
     let bytes = match read_bytes(file, limits.file_bytes_max) {
         Ok(bytes) => bytes,

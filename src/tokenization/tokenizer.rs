@@ -237,6 +237,18 @@ mod tests {
         assert_eq!(tokenizer.encode(&"word ".repeat(1_000)).unwrap().len(), 1_000);
     }
 
+    /// Compiles only as long as a tokenizer, which holds megabytes, cannot be cloned: with `Clone` the
+    /// call below would be ambiguous.
+    #[test]
+    fn a11_a_tokenizer_cannot_be_cloned() {
+        trait Ambiguous<A> {
+            fn check() {}
+        }
+        impl<T> Ambiguous<()> for T {}
+        impl<T: Clone> Ambiguous<u8> for T {}
+        <Tokenizer as Ambiguous<_>>::check();
+    }
+
     #[test]
     fn damage_is_named() {
         let error = Tokenizer::from_bytes(b"{}").unwrap_err().to_string();

@@ -10,6 +10,7 @@ mod engine;
 #[cfg(unix)]
 mod interrupt;
 mod lode;
+mod placement;
 mod process;
 #[cfg(all(feature = "desktop", target_os = "linux"))]
 mod ui;
