@@ -1,7 +1,7 @@
 //! Models and the backends that run them.
 //!
 //! A forward pass is written once against [`Backend`], a handful of fused operations; what differs
-//! between devices lives behind that trait. Models implement [`crate::gpu::Model`] and run on the
+//! between devices lives behind that trait. Models implement [`crate::gpu::EncoderModel`] and run on the
 //! device thread only.
 
 pub mod backend;
@@ -11,6 +11,6 @@ mod files;
 mod weights;
 
 pub use backend::Backend;
-pub use encoder::{Encoder, EncoderConfig, Pooling, Positions};
+pub use encoder::{Alibi, Encoder, EncoderConfig, EncoderLoader, FeedForward, Pooling, Positions};
 pub use files::{EmbeddingModel, ModelFilesError};
 pub use weights::{WeightView, Weights, WeightsError};

@@ -4,15 +4,44 @@ pub mod candle;
 
 use std::fmt::Debug;
 
-use super::{Pooling, WeightView};
+use super::{Alibi, Pooling, WeightView};
 use crate::data::TokenBatch;
+use crate::gpu::{DeviceInfo, ModelError};
 
 #[derive(Debug, thiserror::Error)]
 pub enum BackendError {
     #[error("device {device} failed: {message}")]
     Device { device: String, message: String },
+    #[error("device {device} has no memory left: {message}")]
+    OutOfMemory { device: String, message: String },
     #[error("token {id} is outside the vocabulary of {vocabulary}")]
     Vocabulary { id: u32, vocabulary: usize },
+}
+
+impl From<BackendError> for ModelError {
+    fn from(error: BackendError) -> Self {
+        match error {
+            BackendError::OutOfMemory { .. } => Self::out_of_memory(error),
+            BackendError::Device { .. } | BackendError::Vocabulary { .. } => Self::new(error),
+        }
+    }
+}
+
+/// The numbers that a device computes with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Precision {
+    F16,
+    F32,
+}
+
+impl Precision {
+    #[must_use]
+    pub fn bytes(self) -> usize {
+        match self {
+            Self::F16 => 2,
+            Self::F32 => 4,
+        }
+    }
 }
 
 /// What follows a projection element by element.
@@ -21,14 +50,26 @@ pub enum Activation {
     Identity,
     /// x · Φ(x) with the error function, not the tanh approximation (Hendrycks & Gimpel 2016).
     Gelu,
+    /// GELU of the first half of a row times the second half: rows come out half as wide (GEGLU,
+    /// Shazeer 2020).
+    Geglu,
 }
 
-/// Lookup tables of a BERT: word `[vocabulary, width]`, position `[positions, width]`, and the row of
-/// the one token type in use, `[width]`.
+/// How every layer of a model attends.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Attention {
+    /// They divide the width.
+    pub heads: usize,
+    pub alibi: Option<Alibi>,
+}
+
+/// Lookup tables of a BERT: word `[vocabulary, width]`, position `[positions, width]` whose row 0 is a
+/// sequence's first token, and the row of the one token type in use, `[width]`.
 #[derive(Debug)]
 pub struct EmbeddingTables<M, V> {
     pub word: M,
-    pub position: M,
+    /// `None` where attention alone knows positions.
+    pub position: Option<M>,
     pub token_type: V,
 }
 
@@ -36,7 +77,7 @@ pub struct EmbeddingTables<M, V> {
 #[derive(Debug)]
 pub struct Linear<M, V> {
     pub weight: M,
-    pub bias: V,
+    pub bias: Option<V>,
 }
 
 /// Layer normalization over the last axis (Ba et al. 2016): gain and bias `[width]`.
@@ -56,21 +97,41 @@ pub trait Backend {
     type Matrix: Debug;
     /// A weight vector.
     type Vector: Debug;
+    /// Weights on the host, ready to be copied to the device.
+    type Staged: Debug + Send;
+    /// Where the sequences of a batch lie, as the device wants to know it.
+    type Plan: Debug;
 
-    /// For people: "CPU, 2 threads".
-    fn device(&self) -> String;
+    /// Converts weights of `[rows, columns]` with equal columns, or vectors, one below the other. Needs
+    /// no device, so that another thread can do it before the device has a moment.
+    ///
+    /// # Errors
+    /// When the host has no room.
+    fn stage(precision: Precision, parts: &[WeightView<'_>]) -> Result<Self::Staged, BackendError>;
 
-    /// Brings matrices `[rows, columns]` with equal columns to the device, one below the other.
+    fn device(&self) -> DeviceInfo;
+
+    /// Brings a matrix to the device.
     ///
     /// # Errors
     /// When the device has no room.
-    fn matrix(&self, parts: &[WeightView<'_>]) -> Result<Self::Matrix, BackendError>;
+    fn matrix(&self, staged: Self::Staged) -> Result<Self::Matrix, BackendError>;
 
-    /// Brings vectors to the device, end to end.
+    /// Brings a vector to the device.
     ///
     /// # Errors
     /// When the device has no room.
-    fn vector(&self, parts: &[WeightView<'_>]) -> Result<Self::Vector, BackendError>;
+    fn vector(&self, staged: Self::Staged) -> Result<Self::Vector, BackendError>;
+
+    /// Says where the sequences of `batch` lie, once for all layers of a forward pass.
+    ///
+    /// # Errors
+    /// When the device fails.
+    fn plan(
+        &mut self,
+        batch: &TokenBatch,
+        attention: &Attention,
+    ) -> Result<Self::Plan, BackendError>;
 
     /// Word + position + token type, then the norm.
     ///
@@ -83,7 +144,8 @@ pub trait Backend {
         norm: &LayerNorm<Self::Vector>,
     ) -> Result<Self::Tensor, BackendError>;
 
-    /// activation(x · weightᵀ + bias).
+    /// activation(x · weightᵀ + bias): `[tokens, inputs]` to `[tokens, outputs]`, half of that with
+    /// [`Activation::Geglu`].
     ///
     /// # Errors
     /// When the device fails.
@@ -106,26 +168,29 @@ pub trait Backend {
         norm: &LayerNorm<Self::Vector>,
     ) -> Result<Self::Tensor, BackendError>;
 
-    /// softmax(q · kᵀ / √d) · v for every head of every sequence over its own tokens. `qkv` is
-    /// `[tokens, 3 · width]` with the queries of all heads first, then keys, then values.
+    /// softmax(q · kᵀ / √d + bias) · v for every head of every sequence over its own tokens, where the
+    /// bias is that of [`Alibi`] or nothing. `qkv` is `[tokens, 3 · width]` with the queries of all
+    /// heads first, then keys, then values; the result is `[tokens, width]`. Memory grows with the
+    /// length of a sequence, not with its square.
     ///
     /// # Errors
     /// When the device fails.
     fn attention(
         &mut self,
         qkv: &Self::Tensor,
-        batch: &TokenBatch,
-        heads: usize,
+        plan: &Self::Plan,
+        attention: &Attention,
     ) -> Result<Self::Tensor, BackendError>;
 
-    /// One row of `width` for every sequence, back on the host; not normalized.
+    /// One row of `width` for every sequence, in the order of the batch, back on the host; not
+    /// normalized.
     ///
     /// # Errors
     /// When the device fails.
     fn pool(
         &mut self,
         x: &Self::Tensor,
-        batch: &TokenBatch,
+        plan: &Self::Plan,
         pooling: Pooling,
     ) -> Result<Vec<Vec<f32>>, BackendError>;
 }

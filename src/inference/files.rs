@@ -12,9 +12,9 @@ use std::sync::Arc;
 use self::familiar::Familiar;
 use self::source::FileSource;
 use super::backend::candle::CandleBackend;
-use super::{Encoder, EncoderConfig, Weights, WeightsError, bundled};
+use super::{EncoderConfig, EncoderLoader, Weights, WeightsError, bundled};
 use crate::config::ModelFiles;
-use crate::gpu::{Lane, Model, ModelError, ModelId, ModelLoader, ModelUpload};
+use crate::gpu::{DeviceKind, ModelId, ModelLoader};
 use crate::tokenization::{Tokenizer, TokenizerError};
 
 #[derive(Debug, thiserror::Error)]
@@ -76,31 +76,9 @@ impl EmbeddingModel {
     /// Gives what loads the model, on the CPU with `threads` threads.
     #[must_use]
     pub fn into_loader(self, threads: usize) -> Arc<dyn ModelLoader> {
-        let Self { config, weights, .. } = self;
-        Arc::new(EncoderLoader(EncoderUpload { config, weights: Arc::new(weights), threads }))
-    }
-}
-
-struct EncoderLoader(EncoderUpload);
-
-#[derive(Clone)]
-struct EncoderUpload {
-    config: EncoderConfig,
-    weights: Arc<Weights>,
-    threads: usize,
-}
-
-impl ModelLoader for EncoderLoader {
-    fn prepare(&self, _lane: Lane) -> Result<Box<dyn ModelUpload>, ModelError> {
-        Ok(Box::new(self.0.clone()))
-    }
-}
-
-impl ModelUpload for EncoderUpload {
-    fn step(&mut self) -> Result<Option<Model>, ModelError> {
-        let backend = CandleBackend::cpu(self.threads).map_err(ModelError::new)?;
-        let encoder = Encoder::load(backend, &self.weights, self.config.clone());
-        Ok(Some(Model::Encoder(Box::new(encoder.map_err(ModelError::new)?))))
+        let open = Arc::new(move |_lane| CandleBackend::cpu(threads));
+        let precision = CandleBackend::precision(DeviceKind::Cpu);
+        Arc::new(EncoderLoader::new(Arc::new(self.weights), self.config, precision, open))
     }
 }
 

@@ -9,7 +9,7 @@ pub enum WeightsError {
     Open { path: PathBuf, source: std::io::Error },
     #[error("weights {name} are damaged: {reason}; fetch the model again")]
     Damaged { name: String, reason: String },
-    #[error("weights {name} have no tensor {tensor}: this is no BERT encoder")]
+    #[error("weights {name} have no tensor {tensor}: this is no encoder of its kind")]
     Missing { name: String, tensor: String },
     #[error("tensor {tensor} in {name} is {got}, expected {expected}")]
     Shape { name: String, tensor: String, expected: String, got: String },
@@ -41,6 +41,19 @@ pub struct WeightView<'a> {
     pub shape: Vec<usize>,
     pub dtype: WeightType,
     pub bytes: &'a [u8],
+}
+
+impl<'a> WeightView<'a> {
+    /// Some rows of a matrix.
+    #[must_use]
+    pub fn rows(&self, range: std::ops::Range<usize>) -> WeightView<'a> {
+        let row_bytes = self.bytes.len() / self.shape[0];
+        WeightView {
+            shape: std::iter::once(range.len()).chain(self.shape[1..].iter().copied()).collect(),
+            dtype: self.dtype,
+            bytes: &self.bytes[range.start * row_bytes..range.end * row_bytes],
+        }
+    }
 }
 
 impl Weights {
@@ -95,12 +108,6 @@ pub struct Tensors<'a> {
 }
 
 impl<'a> Tensors<'a> {
-    /// Numbers in the file, over all tensors.
-    #[must_use]
-    pub fn parameters(&self) -> usize {
-        self.inner.iter().map(|(_, view)| view.shape().iter().product::<usize>()).sum()
-    }
-
     /// # Errors
     /// When there is no such tensor, or it has another shape or an unsupported type.
     pub fn get(&self, tensor: &str, shape: &[usize]) -> Result<WeightView<'a>, WeightsError> {

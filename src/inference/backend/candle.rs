@@ -1,64 +1,68 @@
-//! Candle: the reference on the CPU.
+//! Candle: the reference on the CPU, and Metal and CUDA.
 
+mod device;
+mod each;
+mod exponential;
 mod gelu;
+mod padded;
+mod softmax;
 
-use candle_core::{D, DType, Device, Tensor};
+use std::ops::Range;
 
-use self::gelu::Gelu;
-use super::{Activation, Backend, BackendError, EmbeddingTables, LayerNorm, Linear};
+use candle_core::{DType, Device, Tensor};
+
+use self::gelu::{Geglu, Gelu};
+use self::padded::PaddedPlan;
+use super::{
+    Activation, Attention, Backend, BackendError, EmbeddingTables, LayerNorm, Linear, Precision,
+};
 use crate::data::TokenBatch;
+use crate::gpu::DeviceInfo;
 use crate::inference::Pooling;
 use crate::inference::weights::{WeightType, WeightView};
 
-/// Runs on a candle device in f32.
+/// Runs on a candle device: the CPU in f32, a GPU in f16.
 #[derive(Debug)]
 pub struct CandleBackend {
     device: Device,
-    /// Candle spreads an operation over the rayon pool that it is called in.
-    pool: rayon::ThreadPool,
+    info: DeviceInfo,
+    layout: Layout,
+    /// Candle spreads an operation on the CPU over the rayon pool that it is called in. A GPU is driven
+    /// from the calling thread alone, because CUDA orders work by thread.
+    pool: Option<rayon::ThreadPool>,
+}
+
+/// How attention and pooling see a batch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Layout {
+    /// One sequence after the other: a CPU loses nothing by it and computes no padding.
+    Each,
+    /// Sequences of similar length side by side, padded: the number of kernels that a GPU starts does
+    /// not grow with the number of sequences.
+    Padded,
+}
+
+/// Where the sequences of a batch lie.
+#[derive(Debug)]
+pub enum Plan {
+    Each(Vec<Range<usize>>),
+    Padded(PaddedPlan),
 }
 
 impl CandleBackend {
-    /// The CPU with `threads` threads.
-    ///
-    /// # Errors
-    /// When the system refuses the threads.
-    pub fn cpu(threads: usize) -> Result<Self, BackendError> {
-        let pool = rayon::ThreadPoolBuilder::new()
-            .num_threads(threads)
-            .thread_name(|at| format!("cpu-{at}"))
-            .build()
-            .map_err(|error| BackendError::Device {
-                device: "CPU".to_owned(),
-                message: error.to_string(),
-            })?;
-        Ok(Self { device: Device::Cpu, pool })
-    }
-
     fn run<T: Send>(
         &self,
         operation: impl FnOnce() -> candle_core::Result<T> + Send,
     ) -> Result<T, BackendError> {
-        self.pool.install(operation).map_err(|error| self.failed(&error))
-    }
-
-    fn tensor(&self, view: &WeightView<'_>) -> Result<Tensor, BackendError> {
-        let dtype = match view.dtype {
-            WeightType::F16 => DType::F16,
-            WeightType::Bf16 => DType::BF16,
-            WeightType::F32 => DType::F32,
+        let result = match &self.pool {
+            Some(pool) => pool.install(operation),
+            None => operation(),
         };
-        let stored = Tensor::from_raw_buffer(view.bytes, dtype, &view.shape, &self.device);
-        stored.and_then(|t| t.to_dtype(DType::F32)).map_err(|e| self.failed(&e))
+        result.map_err(|error| device::failed(&self.info.name, &error))
     }
 
-    fn failed(&self, error: &candle_core::Error) -> BackendError {
-        BackendError::Device { device: self.device(), message: error.to_string() }
-    }
-
-    fn stacked(&self, parts: &[WeightView<'_>]) -> Result<Tensor, BackendError> {
-        let parts = parts.iter().map(|view| self.tensor(view)).collect::<Result<Vec<_>, _>>()?;
-        Tensor::cat(&parts, 0).map_err(|e| self.failed(&e))
+    fn move_here(&self, staged: &Tensor) -> Result<Tensor, BackendError> {
+        self.run(|| staged.to_device(&self.device))
     }
 }
 
@@ -66,19 +70,50 @@ impl Backend for CandleBackend {
     type Tensor = Tensor;
     type Matrix = Tensor;
     type Vector = Tensor;
+    /// On the CPU.
+    type Staged = Tensor;
+    type Plan = Plan;
 
-    fn device(&self) -> String {
-        let threads = self.pool.current_num_threads();
-        let plural = if threads == 1 { "" } else { "s" };
-        format!("CPU, {threads} thread{plural}")
+    fn stage(precision: Precision, parts: &[WeightView<'_>]) -> Result<Tensor, BackendError> {
+        let target = match precision {
+            Precision::F16 => DType::F16,
+            Precision::F32 => DType::F32,
+        };
+        let convert = |view: &WeightView<'_>| {
+            let stored = match view.dtype {
+                WeightType::F16 => DType::F16,
+                WeightType::Bf16 => DType::BF16,
+                WeightType::F32 => DType::F32,
+            };
+            Tensor::from_raw_buffer(view.bytes, stored, &view.shape, &Device::Cpu)?.to_dtype(target)
+        };
+        let staged = parts.iter().map(convert).collect::<candle_core::Result<Vec<_>>>();
+        let staged = staged.and_then(|parts| match parts.as_slice() {
+            [one] => Ok(one.clone()),
+            parts => Tensor::cat(parts, 0),
+        });
+        staged.map_err(|error| device::failed("CPU", &error))
     }
 
-    fn matrix(&self, parts: &[WeightView<'_>]) -> Result<Tensor, BackendError> {
-        self.stacked(parts)
+    fn device(&self) -> DeviceInfo {
+        self.info.clone()
     }
 
-    fn vector(&self, parts: &[WeightView<'_>]) -> Result<Tensor, BackendError> {
-        self.stacked(parts)
+    fn matrix(&self, staged: Tensor) -> Result<Tensor, BackendError> {
+        self.move_here(&staged)
+    }
+
+    fn vector(&self, staged: Tensor) -> Result<Tensor, BackendError> {
+        self.move_here(&staged)
+    }
+
+    fn plan(&mut self, batch: &TokenBatch, attention: &Attention) -> Result<Plan, BackendError> {
+        match self.layout {
+            Layout::Each => Ok(Plan::Each(batch.ranges().collect())),
+            Layout::Padded => {
+                self.run(|| PaddedPlan::new(batch, attention, &self.device)).map(Plan::Padded)
+            }
+        }
     }
 
     fn embed(
@@ -91,13 +126,15 @@ impl Backend for CandleBackend {
         if let Some(&id) = batch.ids().iter().find(|id| **id as usize >= vocabulary) {
             return Err(BackendError::Vocabulary { id, vocabulary });
         }
-        let positions: Vec<u32> = batch.ranges().flat_map(|range| 0..range.len() as u32).collect();
         self.run(|| {
             let ids = Tensor::new(batch.ids(), &self.device)?;
-            let positions = Tensor::new(positions.as_slice(), &self.device)?;
-            let words = tables.word.index_select(&ids, 0)?;
-            let summed = (words + tables.position.index_select(&positions, 0)?)?;
-            normalize(&summed.broadcast_add(&tables.token_type)?, norm)
+            let mut rows = tables.word.index_select(&ids, 0)?;
+            if let Some(table) = &tables.position {
+                let at: Vec<u32> = batch.ranges().flat_map(|range| 0..range.len() as u32).collect();
+                let at = Tensor::new(at.as_slice(), &self.device)?;
+                rows = (rows + table.index_select(&at, 0)?)?;
+            }
+            normalize(&rows.broadcast_add(&tables.token_type)?, norm)
         })
     }
 
@@ -109,9 +146,15 @@ impl Backend for CandleBackend {
     ) -> Result<Tensor, BackendError> {
         self.run(|| {
             let y = multiply(x, linear)?;
-            match activation {
-                Activation::Identity => Ok(y),
-                Activation::Gelu => y.apply_op1_no_bwd(&Gelu),
+            match (activation, &self.device) {
+                (Activation::Identity, _) => Ok(y),
+                (Activation::Gelu, Device::Cpu) => y.apply_op1_no_bwd(&Gelu),
+                (Activation::Gelu, _) => y.gelu_erf(),
+                (Activation::Geglu, Device::Cpu) => y.apply_op1_no_bwd(&Geglu),
+                (Activation::Geglu, _) => {
+                    let inner = y.dim(1)? / 2;
+                    y.narrow(1, 0, inner)?.contiguous()?.gelu_erf()? * y.narrow(1, inner, inner)?
+                }
             }
         })
     }
@@ -129,53 +172,36 @@ impl Backend for CandleBackend {
     fn attention(
         &mut self,
         qkv: &Tensor,
-        batch: &TokenBatch,
-        heads: usize,
+        plan: &Plan,
+        attention: &Attention,
     ) -> Result<Tensor, BackendError> {
-        self.run(|| {
-            let mixed = batch
-                .ranges()
-                .map(|range| attend_sequence(&qkv.narrow(0, range.start, range.len())?, heads))
-                .collect::<candle_core::Result<Vec<_>>>()?;
-            Tensor::cat(&mixed, 0)
+        self.run(|| match plan {
+            Plan::Each(ranges) => each::attend(qkv, ranges, attention),
+            Plan::Padded(plan) => plan.attend(qkv, attention),
         })
     }
 
     fn pool(
         &mut self,
         x: &Tensor,
-        batch: &TokenBatch,
+        plan: &Plan,
         pooling: Pooling,
     ) -> Result<Vec<Vec<f32>>, BackendError> {
-        let pool_one = |range: std::ops::Range<usize>| match pooling {
-            Pooling::Mean => x.narrow(0, range.start, range.len())?.mean(0)?.to_vec1(),
-            Pooling::Cls => x.get(range.start)?.to_vec1(),
-        };
-        self.run(|| batch.ranges().map(pool_one).collect())
+        self.run(|| match plan {
+            Plan::Each(ranges) => each::pool(x, ranges, pooling),
+            Plan::Padded(plan) => plan.pool(x, pooling),
+        })
     }
 }
 
 fn multiply(x: &Tensor, linear: &Linear<Tensor, Tensor>) -> candle_core::Result<Tensor> {
-    x.matmul(&linear.weight.t()?)?.broadcast_add(&linear.bias)
+    let y = x.matmul(&linear.weight.t()?)?;
+    match &linear.bias {
+        Some(bias) => y.broadcast_add(bias),
+        None => Ok(y),
+    }
 }
 
 fn normalize(x: &Tensor, norm: &LayerNorm<Tensor>) -> candle_core::Result<Tensor> {
     candle_nn::ops::layer_norm(x, &norm.gain, &norm.bias, norm.epsilon as f32)
-}
-
-/// `qkv` is `[n, 3 · width]` of one sequence; gives `[n, width]`.
-fn attend_sequence(qkv: &Tensor, heads: usize) -> candle_core::Result<Tensor> {
-    let (n, columns) = qkv.dims2()?;
-    let width = columns / 3;
-    let by_head = |part: usize| {
-        qkv.narrow(1, part * width, width)?
-            .reshape((n, heads, width / heads))?
-            .transpose(0, 1)?
-            .contiguous()
-    };
-    let (q, k, v) = (by_head(0)?, by_head(1)?, by_head(2)?);
-    let scale = 1.0 / ((width / heads) as f64).sqrt();
-    let weights = (q.matmul(&k.transpose(D::Minus1, D::Minus2)?)? * scale)?;
-    let mixed = candle_nn::ops::softmax_last_dim(&weights)?.matmul(&v)?;
-    mixed.transpose(0, 1)?.contiguous()?.reshape((n, width))
 }

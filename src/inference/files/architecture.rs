@@ -1,10 +1,12 @@
 //! `config.json` of transformers: the shape of the network.
 
+use std::collections::HashMap;
+
 use serde::Deserialize;
 
 use super::ModelFilesError;
 use super::source::FileSource;
-use crate::inference::{EncoderConfig, Pooling, Positions};
+use crate::inference::{EncoderConfig, FeedForward, Pooling, Positions};
 
 const FILE: &str = "config.json";
 
@@ -25,6 +27,11 @@ struct ConfigFile {
     pad_token_id: usize,
     #[serde(default)]
     position_embedding_type: Option<String>,
+    #[serde(default)]
+    feed_forward_type: Option<String>,
+    /// Which published code runs the model.
+    #[serde(default)]
+    auto_map: HashMap<String, serde_json::Value>,
 }
 
 /// What `config.json` says, with room for as many tokens as the network has positions.
@@ -50,11 +57,27 @@ pub(super) fn read(
             return Err(unsupported(reason));
         }
     };
-    if let Some(kind) = file.position_embedding_type.as_deref().filter(|kind| *kind != "absolute") {
-        let reason = format!("position_embedding_type is {kind:?}; only \"absolute\" is known");
-        return Err(unsupported(reason));
+    // Another network than JinaBERT, though its configuration says nothing else of it.
+    if file.auto_map.values().any(|code| code.to_string().contains("qk-post-norm")) {
+        return Err(unsupported(
+            "JinaBERT with normalized queries and keys is not known".to_owned(),
+        ));
     }
     let rows = file.max_position_embeddings;
+    let kinds = (file.position_embedding_type.as_deref(), file.feed_forward_type.as_deref());
+    let (positions, feed_forward) = match kinds {
+        (None | Some("absolute"), None | Some("original")) => {
+            (Positions::Learned { rows, first }, FeedForward::Gelu)
+        }
+        (Some("alibi"), Some("geglu")) => (Positions::Alibi, FeedForward::Geglu),
+        (positions, feed_forward) => {
+            let reason = format!(
+                "position_embedding_type is {positions:?} with feed_forward_type {feed_forward:?}; \
+                 \"absolute\" with \"original\" and \"alibi\" with \"geglu\" are known"
+            );
+            return Err(unsupported(reason));
+        }
+    };
     if rows <= first || file.type_vocab_size == 0 {
         return Err(unsupported("it has no positions or no token types".to_owned()));
     }
@@ -64,7 +87,8 @@ pub(super) fn read(
         layers: file.num_hidden_layers,
         heads: file.num_attention_heads,
         inner: file.intermediate_size,
-        positions: Positions { rows, first },
+        feed_forward,
+        positions,
         token_types: file.type_vocab_size,
         norm_epsilon: file.layer_norm_eps,
         tokens_max: rows.saturating_sub(first),

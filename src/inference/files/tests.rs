@@ -2,7 +2,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::*;
-use crate::inference::{Pooling, Positions};
+use crate::inference::{FeedForward, Pooling, Positions};
 
 /// A folder with the bundled model's configuration and tokenizer, and weights that nobody reads.
 struct Folder(TempDir);
@@ -147,14 +147,28 @@ fn prompts_come_from_the_models_own_file_first() {
 fn xlm_roberta_starts_its_positions_behind_the_padding() {
     let folder = Folder::new();
     std::fs::remove_file(folder.0.path().join("sentence_bert_config.json")).unwrap();
-    assert_eq!(folder.config().positions, Positions { rows: 512, first: 0 });
+    assert_eq!(folder.config().positions, Positions::Learned { rows: 512, first: 0 });
     folder.configure(&json!({
         "model_type": "xlm-roberta", "pad_token_id": 1, "max_position_embeddings": 514,
         "type_vocab_size": 1,
     }));
     let config = folder.config();
-    assert_eq!(config.positions, Positions { rows: 514, first: 2 });
+    assert_eq!(config.positions, Positions::Learned { rows: 514, first: 2 });
     assert_eq!(config.tokens_max, 512);
+}
+
+#[test]
+fn jina_bert_is_told_by_its_configuration() {
+    let folder = Folder::new();
+    folder.write_json("sentence_bert_config.json", &json!({ "max_seq_length": 8_192 }));
+    folder.configure(&json!({
+        "position_embedding_type": "alibi", "feed_forward_type": "geglu",
+        "max_position_embeddings": 8_192, "emb_pooler": "mean",
+        "auto_map": { "AutoModel": "jinaai/jina-bert-implementation--modeling_bert.JinaBertModel" },
+    }));
+    let config = folder.config();
+    assert_eq!((config.positions, config.feed_forward), (Positions::Alibi, FeedForward::Geglu));
+    assert_eq!((config.tokens_max, config.pooling), (8_192, Pooling::Mean));
 }
 
 #[test]
@@ -164,6 +178,11 @@ fn networks_that_are_not_known_are_refused_with_the_reason() {
         (json!({ "model_type": "gpt2" }), "model_type is \"gpt2\""),
         (json!({ "hidden_act": "relu" }), "hidden_act is \"relu\""),
         (json!({ "position_embedding_type": "relative_key" }), "position_embedding_type"),
+        (json!({ "position_embedding_type": "alibi" }), "feed_forward_type None"),
+        (
+            json!({ "auto_map": { "AutoModel": "jinaai/jina-bert-v2-qk-post-norm--modeling_bert.X" } }),
+            "normalized queries and keys",
+        ),
         (json!({ "max_position_embeddings": 0 }), "no positions"),
         (json!({ "num_attention_heads": 7 }), "7 heads do not divide a hidden_size of 384"),
     ] {

@@ -1,8 +1,10 @@
-//! GELU for candle's CPU, whose own goes through a double-precision error function one number at a
+//! GELU and GEGLU for candle's CPU, whose own GELU goes through a double-precision error function one number at a
 //! time and took a fifth of the forward pass (see `docs/performance.md`).
 
 use candle_core::{CpuStorage, CustomOp1, Layout, Shape, bail};
 use rayon::prelude::*;
+
+use super::exponential::exp;
 
 /// Numbers that one task takes: 64 KB.
 const CHUNK: usize = 16 << 10;
@@ -35,6 +37,41 @@ impl CustomOp1 for Gelu {
     }
 }
 
+/// GELU of the first half of each row times the second half: `[n, 2 · inner]` to `[n, inner]`.
+pub(super) struct Geglu;
+
+impl CustomOp1 for Geglu {
+    fn name(&self) -> &'static str {
+        "geglu"
+    }
+
+    fn cpu_fwd(
+        &self,
+        storage: &CpuStorage,
+        layout: &Layout,
+    ) -> candle_core::Result<(CpuStorage, Shape)> {
+        let (CpuStorage::F32(values), Some((start, end))) = (storage, layout.contiguous_offsets())
+        else {
+            bail!("geglu takes contiguous f32");
+        };
+        let (rows, columns) = layout.shape().dims2()?;
+        let inner = columns / 2;
+        let mut output = vec![0.0; rows * inner];
+        let rows_a_task = CHUNK.div_ceil(columns);
+        output
+            .par_chunks_mut(inner)
+            .zip(values[start..end].par_chunks(columns))
+            .with_min_len(rows_a_task)
+            .for_each(|(output, row)| {
+                let (gated, plain) = row.split_at(inner);
+                for ((y, x), factor) in output.iter_mut().zip(gated).zip(plain) {
+                    *y = gelu(*x) * factor;
+                }
+            });
+        Ok((CpuStorage::F32(output), Shape::from((rows, inner))))
+    }
+}
+
 /// x · Φ(x). Free of branches and calls, so that the loop around it becomes vector code.
 #[inline]
 fn gelu(x: f32) -> f32 {
@@ -50,27 +87,6 @@ fn erf(x: f32) -> f32 {
     let t = 1.0 / (1.0 + P * z);
     let polynomial = ((((A[4] * t + A[3]) * t + A[2]) * t + A[1]) * t + A[0]) * t;
     (1.0 - polynomial * exp(-z * z)).copysign(x)
-}
-
-/// eˣ for x ≤ 0: 2ⁿ by its exponent bits and 2ᶠ, |f| ≤ ½, by the Taylor series of degree 6.
-#[inline]
-fn exp(x: f32) -> f32 {
-    /// Adding it leaves the nearest integer in the low bits.
-    const ROUND: f32 = 12_582_912.0;
-    const TAYLOR: [f32; 6] = [
-        std::f32::consts::LN_2,
-        0.240_226_5,
-        0.055_504_11,
-        0.009_618_129,
-        0.001_333_355_8,
-        0.000_154_035_3,
-    ];
-    let y = (x * std::f32::consts::LOG2_E).max(-126.0);
-    let rounded = y + ROUND;
-    let n = rounded.to_bits().wrapping_sub(ROUND.to_bits());
-    let f = y - (rounded - ROUND);
-    let fraction = TAYLOR.iter().rev().fold(0.0, |sum, coefficient| (sum + coefficient) * f) + 1.0;
-    f32::from_bits(n.wrapping_add(127) << 23) * fraction
 }
 
 #[cfg(test)]
@@ -97,6 +113,24 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn geglu_is_gelu_of_one_half_times_the_other(
+            pairs in prop::collection::vec((-10.0_f32..10.0, -10.0_f32..10.0), 1..40),
+            rows in 1..5_usize,
+        ) {
+            let (gated, plain): (Vec<f32>, Vec<f32>) = pairs.into_iter().unzip();
+            let tensor = |row: &[f32]| {
+                Tensor::from_vec(row.repeat(rows), (rows, row.len()), &Device::Cpu).unwrap()
+            };
+            let x = tensor(&[gated.as_slice(), &plain].concat());
+            let got = x.apply_op1_no_bwd(&Geglu).unwrap().to_vec2::<f32>().unwrap();
+            let want = (tensor(&gated).gelu_erf().unwrap() * tensor(&plain)).unwrap();
+            let want = want.to_vec2::<f32>().unwrap();
+            for (got, want) in got.iter().flatten().zip(want.iter().flatten()) {
+                prop_assert!((got - want).abs() <= 1e-4, "{got} {want}");
+            }
+        }
+
         #[test]
         fn agrees_with_the_exact_function(inputs in prop::collection::vec(-10.0_f32..10.0, 1..200)) {
             check(&inputs);
