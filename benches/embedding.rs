@@ -9,7 +9,7 @@ use candle_core::{DType, Device, Tensor};
 use candle_nn::VarBuilder;
 use candle_transformers::models::bert::{BertModel, Config};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use lodestone::config::ModelFiles;
+use lodestone::config::{DeviceChoice, ModelFiles};
 use lodestone::data::TokenBatch;
 use lodestone::gpu::{EncoderModel, Lane, Model, ModelLoader};
 use lodestone::inference::EmbeddingModel;
@@ -42,7 +42,9 @@ fn load(loader: &dyn ModelLoader) -> Box<dyn EncoderModel> {
 
 fn embedding(c: &mut Criterion) {
     let files = EmbeddingModel::open(&ModelFiles::Bundled).expect("the bundled model is whole");
-    let mut model = load(&*files.into_loader(threads()));
+    let choice = DeviceChoice::from_environment().expect("a device's name");
+    let loader = files.into_loader(choice, threads()).expect("the self-test is tokenized");
+    let mut model = load(&*loader);
     let sequences = sequences();
     let mut batch = TokenBatch::default();
     for sequence in &sequences {

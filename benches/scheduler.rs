@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use lodestone::config::ModelFiles;
+use lodestone::config::{DeviceChoice, ModelFiles};
 use lodestone::data::{Embedding, TokenBatch};
 use lodestone::gpu::{
     BatchEmbedRequest, EmbedRequest, EncoderModel, GpuScheduler, Lane, Model, ModelError, ModelId,
@@ -136,7 +136,9 @@ async fn measure(case: &Case) -> Measured {
     let log = Log::default();
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let files = EmbeddingModel::open(&ModelFiles::Bundled).expect("the bundled model is whole");
-    let loader = NotedLoader { loader: files.into_loader(cores), log: Arc::clone(&log) };
+    let choice = DeviceChoice::from_environment().expect("a device's name");
+    let loader = files.into_loader(choice, cores).expect("the self-test is tokenized");
+    let loader = NotedLoader { loader, log: Arc::clone(&log) };
     let options = SchedulerOptions { step_target: case.step_target, ..Default::default() };
     let lanes = NonZeroUsize::new(case.lanes).expect("a case has lanes");
     let scheduler: Arc<dyn GpuScheduler> = if case.lanes == 1 {

@@ -1,9 +1,11 @@
 //! Typed settings: where data lies, which model is used, the limits, and what a person chose.
 
+mod device;
 mod settings;
 
 // The faces see this module and not the platform.
 pub use crate::platform::{DATA_DIR_VARIABLE, DirectoryError, data_dir};
+pub use device::{DEVICE_VARIABLE, DeviceChoice, DeviceChoiceError};
 pub use settings::{Settings, SettingsError, Theme};
 
 use std::num::NonZeroUsize;
@@ -16,6 +18,8 @@ pub struct Config {
     pub data_dir: PathBuf,
     pub model: ModelFiles,
     pub limits: Limits,
+    /// Where models run; `None` asks the environment.
+    pub device: Option<DeviceChoice>,
     /// Threads that a computation on the CPU may use; `None` takes every core.
     pub threads: Option<usize>,
     /// Device threads that share the work; each has the models in its own memory, on a device or a
@@ -31,6 +35,7 @@ impl Config {
             data_dir,
             model: ModelFiles::Bundled,
             limits: Limits::default(),
+            device: None,
             threads: None,
             lanes: NonZeroUsize::MIN,
         }

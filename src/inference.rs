@@ -6,6 +6,7 @@
 
 pub mod backend;
 mod bundled;
+mod device;
 mod encoder;
 mod files;
 mod weights;

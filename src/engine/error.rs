@@ -1,6 +1,7 @@
 use std::io;
 use std::path::PathBuf;
 
+use crate::config::DeviceChoiceError;
 use crate::gpu::GpuError;
 use crate::inference::ModelFilesError;
 use crate::ingest::IngestError;
@@ -20,6 +21,8 @@ pub enum EngineError {
     Search(#[from] SearchError),
     #[error(transparent)]
     Gpu(#[from] GpuError),
+    #[error(transparent)]
+    Device(#[from] DeviceChoiceError),
     #[error(transparent)]
     ModelFiles(#[from] ModelFilesError),
     #[error(transparent)]

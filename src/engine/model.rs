@@ -5,9 +5,9 @@ use tracing::{debug_span, warn};
 
 use super::{Engine, EngineError, EngineEvent, ModelState};
 use crate::chunking::ChunkSize;
-use crate::config::ModelFiles;
+use crate::config::{DeviceChoice, ModelFiles};
 use crate::data::Embedding;
-use crate::gpu::{EmbedRequest, ModelId, Priority};
+use crate::gpu::{EmbedRequest, ModelId, ModelInfo, Priority};
 use crate::inference::EmbeddingModel;
 use crate::ingest::{Pipeline, PipelineModel};
 use crate::search::Query;
@@ -48,6 +48,15 @@ pub(super) fn name(files: &ModelFiles) -> String {
             folder.file_name().unwrap_or(folder.as_os_str()).to_string_lossy().into_owned()
         }
     }
+}
+
+/// The device, and why it is not a better one.
+fn device_for_people(info: &ModelInfo) -> String {
+    let name = &info.device.name;
+    if info.notices.is_empty() {
+        return name.clone();
+    }
+    format!("{name} ({})", info.notices.join("; "))
 }
 
 impl Engine {
@@ -162,8 +171,13 @@ impl Engine {
         let (id, tokenizer) = (model.id(), Arc::clone(&model.tokenizer));
         let cores = || std::thread::available_parallelism().map_or(1, usize::from);
         let threads = self.inner.config.threads.unwrap_or_else(cores);
-        let info = self.inner.scheduler.load_model(id.clone(), model.into_loader(threads)).await?;
-        let (device, tokens_max) = (info.device.name, info.tokens_max);
+        let choice = match self.inner.config.device {
+            Some(choice) => choice,
+            None => DeviceChoice::from_environment()?,
+        };
+        let loader = model.into_loader(choice, threads)?;
+        let info = self.inner.scheduler.load_model(id.clone(), loader).await?;
+        let (device, tokens_max) = (device_for_people(&info), info.tokens_max);
         let room = tokens_max.min(PASSAGE_TOKENS_MAX);
         let room = room.saturating_sub(tokenizer.around_passage().len()).max(1);
         let chunk_size = ChunkSize { tokens_max: room, overlap: OVERLAP_TOKENS };

@@ -23,6 +23,7 @@ pub(super) fn file(name: &str) -> Option<&'static [u8]> {
         "tokenizer.json" => bundled!("tokenizer.json"),
         "sentence_bert_config.json" => bundled!("sentence_bert_config.json"),
         "1_Pooling/config.json" => bundled!("1_Pooling/config.json"),
+        "self-test.json" => bundled!("self-test.json"),
         _ => return None,
     })
 }

@@ -12,9 +12,11 @@ use std::sync::Arc;
 use self::familiar::Familiar;
 use self::source::FileSource;
 use super::backend::candle::CandleBackend;
+use super::device::{self, Candidate, DeviceLoader, Oracle, SelfTest};
 use super::{EncoderConfig, EncoderLoader, Weights, WeightsError, bundled};
-use crate::config::ModelFiles;
-use crate::gpu::{DeviceKind, ModelId, ModelLoader};
+use crate::config::{DeviceChoice, ModelFiles};
+use crate::data::TokenBatch;
+use crate::gpu::{DeviceKind, Lane, ModelId, ModelLoader};
 use crate::tokenization::{Tokenizer, TokenizerError};
 
 #[derive(Debug, thiserror::Error)]
@@ -39,6 +41,8 @@ pub struct EmbeddingModel {
     pub tokenizer: Arc<Tokenizer>,
     pub config: EncoderConfig,
     weights: Weights,
+    /// Vectors that came with the model.
+    self_test: Option<SelfTest>,
 }
 
 impl EmbeddingModel {
@@ -65,7 +69,10 @@ impl EmbeddingModel {
         let tokenizer = Tokenizer::from_bytes(&source.read("tokenizer.json")?)?
             .with_prompts(&sentence::prompts(source, familiar)?)?;
         let weights = source.weights()?;
-        Ok(Self { name: name.to_owned(), tokenizer: Arc::new(tokenizer), config, weights })
+        let self_test = source.find_json("self-test.json")?.map(SelfTest::stored).transpose();
+        let self_test = self_test.map_err(|reason| source.damaged("self-test.json", reason))?;
+        let (name, tokenizer) = (name.to_owned(), Arc::new(tokenizer));
+        Ok(Self { name, tokenizer, config, weights, self_test })
     }
 
     #[must_use]
@@ -73,13 +80,48 @@ impl EmbeddingModel {
         ModelId::Embedding(self.name.clone())
     }
 
-    /// Gives what loads the model, on the CPU with `threads` threads.
-    #[must_use]
-    pub fn into_loader(self, threads: usize) -> Arc<dyn ModelLoader> {
-        let open = Arc::new(move |_lane| CandleBackend::cpu(threads));
-        let precision = CandleBackend::precision(DeviceKind::Cpu);
-        Arc::new(EncoderLoader::new(Arc::new(self.weights), self.config, precision, open))
+    /// Gives what loads the model, on the device that `choice` asks for or the best that works; lanes on
+    /// the CPU share `threads`.
+    ///
+    /// # Errors
+    /// When the tokenizer does not take the text of the self-test.
+    pub fn into_loader(
+        self,
+        choice: DeviceChoice,
+        threads: usize,
+    ) -> Result<Arc<dyn ModelLoader>, ModelFilesError> {
+        let (weights, config) = (Arc::new(self.weights), self.config);
+        let candidate = |kind: DeviceKind| -> Arc<dyn ModelLoader> {
+            let open = Arc::new(move |lane: Lane| {
+                CandleBackend::open(kind, lane.index, (threads / lane.lanes).max(1))
+            });
+            let precision = CandleBackend::precision(kind);
+            Arc::new(EncoderLoader::new(Arc::clone(&weights), config.clone(), precision, open))
+        };
+        let built: Vec<DeviceKind> = CandleBackend::kinds().collect();
+        let (kinds, notice) = device::order(choice, &built);
+        let candidates = kinds.into_iter().map(|kind| Candidate { kind, loader: candidate(kind) });
+        let self_test = match self.self_test {
+            Some(stored) => stored,
+            None => SelfTest {
+                batch: self_test_batch(&self.tokenizer, config.tokens_max)?,
+                oracle: Oracle::Cpu(candidate(DeviceKind::Cpu)),
+            },
+        };
+        let self_test = Arc::new(self_test);
+        Ok(Arc::new(DeviceLoader { candidates: candidates.collect(), self_test, notice }))
     }
+}
+
+/// A short text and a longer one, so that a device that pads has something to pad.
+fn self_test_batch(tokenizer: &Tokenizer, tokens_max: usize) -> Result<TokenBatch, TokenizerError> {
+    const SHORT: &str = "shared ownership";
+    const LONG: &str = "In Rust a value that has more than one owner is wrapped in an Arc, and a \
+                        value that more than one thread may change is guarded by a Mutex.";
+    let mut batch = TokenBatch::default();
+    batch.push(&tokenizer.encode_query(SHORT, tokens_max)?);
+    batch.push(&tokenizer.encode_passage(LONG, tokens_max)?);
+    Ok(batch)
 }
 
 #[cfg(test)]

@@ -1,4 +1,5 @@
 use std::borrow::Cow;
+use std::fmt::Display;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -52,10 +53,7 @@ impl FileSource<'_> {
     /// A JSON file as `T`, `None` when there is none.
     pub fn find_json<T: DeserializeOwned>(&self, file: &str) -> Result<Option<T>, ModelFilesError> {
         let parse = |bytes: Cow<'_, [u8]>| {
-            serde_json::from_slice(&bytes).map_err(|error| ModelFilesError::Damaged {
-                path: self.path(file),
-                reason: error.to_string(),
-            })
+            serde_json::from_slice(&bytes).map_err(|error| self.damaged(file, error))
         };
         self.find(file)?.map(parse).transpose()
     }
@@ -79,6 +77,10 @@ impl FileSource<'_> {
             )),
             _ => Ok(Weights::map(&folder.join(WEIGHTS))?),
         }
+    }
+
+    pub fn damaged(&self, file: &str, reason: impl Display) -> ModelFilesError {
+        ModelFilesError::Damaged { path: self.path(file), reason: reason.to_string() }
     }
 
     pub fn unsupported(&self, file: &str, reason: impl Into<String>) -> ModelFilesError {

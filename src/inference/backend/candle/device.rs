@@ -5,6 +5,7 @@ use candle_core::Device;
 use super::{CandleBackend, Layout};
 use crate::gpu::{DeviceInfo, DeviceKind};
 use crate::inference::backend::{BackendError, Precision};
+use crate::inference::device;
 
 impl CandleBackend {
     /// Kinds of devices that this program was built for, best first. Whether there is such a device
@@ -39,7 +40,7 @@ impl CandleBackend {
             DeviceKind::Cuda => Device::new_cuda(ordinal),
             DeviceKind::Wgpu => Err(candle_core::Error::msg("candle has no backend for wgpu")),
         };
-        let kind_name = kind_name(kind);
+        let kind_name = device::name(kind);
         let device = opened.map_err(|error| failed(kind_name, &error))?;
         let name = name(&device).unwrap_or_else(|| format!("{kind_name} device {ordinal}"));
         let info = DeviceInfo { kind, name };
@@ -68,18 +69,8 @@ impl CandleBackend {
 
     /// The CPU, seeing batches as a GPU sees them.
     #[cfg(test)]
-    pub fn cpu_padded(threads: usize) -> Result<Self, BackendError> {
+    pub(crate) fn cpu_padded(threads: usize) -> Result<Self, BackendError> {
         Ok(Self { layout: Layout::Padded, ..Self::cpu(threads)? })
-    }
-}
-
-/// For people.
-pub(crate) fn kind_name(kind: DeviceKind) -> &'static str {
-    match kind {
-        DeviceKind::Metal => "Metal",
-        DeviceKind::Cuda => "CUDA",
-        DeviceKind::Wgpu => "wgpu",
-        DeviceKind::Cpu => "CPU",
     }
 }
 
