@@ -5,7 +5,9 @@ mod settings;
 
 // The faces see this module and not the platform.
 pub use crate::platform::{DATA_DIR_VARIABLE, DirectoryError, data_dir};
-pub use device::{DEVICE_VARIABLE, DeviceChoice, DeviceChoiceError};
+pub use device::{
+    DEVICE_VARIABLE, DeviceChoice, DeviceChoiceError, LANES_VARIABLE, lanes_from_environment,
+};
 pub use settings::{Settings, SettingsError, Theme};
 
 use std::num::NonZeroUsize;
@@ -23,8 +25,8 @@ pub struct Config {
     /// Threads that a computation on the CPU may use; `None` takes every core.
     pub threads: Option<usize>,
     /// Device threads that share the work; each has the models in its own memory, on a device or a
-    /// group of cores of its own.
-    pub lanes: NonZeroUsize,
+    /// group of cores of its own. `None` asks the environment.
+    pub lanes: Option<NonZeroUsize>,
 }
 
 impl Config {
@@ -37,7 +39,7 @@ impl Config {
             limits: Limits::default(),
             device: None,
             threads: None,
-            lanes: NonZeroUsize::MIN,
+            lanes: None,
         }
     }
 }

@@ -35,7 +35,7 @@ use std::time::Duration;
 use tokio::runtime::Runtime;
 use tokio::sync::{broadcast, watch};
 
-use crate::config::Config;
+use crate::config::{Config, lanes_from_environment};
 use crate::data::{DocumentId, Source};
 use crate::gpu::{
     GpuError, GpuScheduler, ParallelScheduler, RestartingScheduler, SchedulerOptions,
@@ -94,7 +94,8 @@ impl Engine {
         platform::restrict_to_owner(&data_dir).map_err(directory)?;
         let store = Arc::new(Store::open(&data_dir)?);
         let indexes = Indexes::open(&data_dir)?;
-        let scheduler = Arc::new(start_scheduler(config.lanes)?);
+        let lanes = config.lanes.map_or_else(lanes_from_environment, Ok)?;
+        let scheduler = Arc::new(start_scheduler(lanes)?);
         let runtime = runtime::start().map_err(EngineError::Runtime)?;
         let (events, _) = broadcast::channel(EVENTS_MAX);
         let (model_sender, model) = watch::channel(None);

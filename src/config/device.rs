@@ -1,8 +1,12 @@
 use std::fmt;
+use std::num::NonZeroUsize;
 use std::str::FromStr;
 
 /// The environment variable that chooses a device.
 pub const DEVICE_VARIABLE: &str = "LODESTONE_DEVICE";
+
+/// The environment variable that says how many device threads share the work.
+pub const LANES_VARIABLE: &str = "LODESTONE_LANES";
 
 /// The device that a person wants models to run on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -16,9 +20,25 @@ pub enum DeviceChoice {
 }
 
 #[derive(Debug, thiserror::Error)]
-#[error("{DEVICE_VARIABLE} is {value:?}; choose auto, metal, cuda or cpu")]
-pub struct DeviceChoiceError {
-    value: String,
+pub enum DeviceChoiceError {
+    #[error("{DEVICE_VARIABLE} is {value:?}; choose auto, metal, cuda or cpu")]
+    Device { value: String },
+    #[error("{LANES_VARIABLE} is {value:?}; choose a number from 1 on")]
+    Lanes { value: String },
+}
+
+/// Device threads that share the work, as the environment says; without a word of it, one.
+///
+/// # Errors
+/// When it is no number from 1 on.
+pub fn lanes_from_environment() -> Result<NonZeroUsize, DeviceChoiceError> {
+    match std::env::var_os(LANES_VARIABLE) {
+        Some(value) if !value.is_empty() => {
+            let value = value.to_string_lossy().into_owned();
+            value.trim().parse().map_err(|_| DeviceChoiceError::Lanes { value })
+        }
+        _ => Ok(NonZeroUsize::MIN),
+    }
 }
 
 impl DeviceChoice {
@@ -43,7 +63,7 @@ impl FromStr for DeviceChoice {
     fn from_str(value: &str) -> Result<Self, DeviceChoiceError> {
         let named = |(_, name): &&(Self, &str)| name.eq_ignore_ascii_case(value.trim());
         let choice = Self::ALL.iter().find(named).map(|(choice, _)| *choice);
-        choice.ok_or_else(|| DeviceChoiceError { value: value.to_owned() })
+        choice.ok_or_else(|| DeviceChoiceError::Device { value: value.to_owned() })
     }
 }
 
