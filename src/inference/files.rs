@@ -33,6 +33,9 @@ pub enum ModelFilesError {
     Weights(#[from] WeightsError),
 }
 
+/// The JinaBERT that has an id of its own.
+const JINA_BERT: &str = "jina-embeddings-v2-small-en";
+
 /// The files of an embedding model, read but for its weights, which are mapped.
 #[derive(Debug)]
 pub struct EmbeddingModel {
@@ -77,7 +80,10 @@ impl EmbeddingModel {
 
     #[must_use]
     pub fn id(&self) -> ModelId {
-        ModelId::Embedding(self.name.clone())
+        match self.name.as_str() {
+            JINA_BERT => ModelId::JinaBert,
+            name => ModelId::Embedding(name.to_owned()),
+        }
     }
 
     /// Gives what loads the model, on the device that `choice` asks for or the best that works; lanes on

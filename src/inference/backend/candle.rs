@@ -32,13 +32,14 @@ pub struct CandleBackend {
     pool: Option<rayon::ThreadPool>,
 }
 
-/// How attention and pooling see a batch.
+/// How attention and pooling see a batch, and whose element-by-element operations run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Layout {
-    /// One sequence after the other: a CPU loses nothing by it and computes no padding.
+    /// One sequence after the other, with operations of our own: a CPU loses nothing by it and computes no
+    /// padding.
     Each,
-    /// Sequences of similar length side by side, padded: the number of kernels that a GPU starts does
-    /// not grow with the number of sequences.
+    /// Sequences of similar length side by side, padded, with candle's operations: the number of kernels
+    /// that a GPU starts does not grow with the number of sequences.
     Padded,
 }
 
@@ -146,12 +147,12 @@ impl Backend for CandleBackend {
     ) -> Result<Tensor, BackendError> {
         self.run(|| {
             let y = multiply(x, linear)?;
-            match (activation, &self.device) {
+            match (activation, self.layout) {
                 (Activation::Identity, _) => Ok(y),
-                (Activation::Gelu, Device::Cpu) => y.apply_op1_no_bwd(&Gelu),
-                (Activation::Gelu, _) => y.gelu_erf(),
-                (Activation::Geglu, Device::Cpu) => y.apply_op1_no_bwd(&Geglu),
-                (Activation::Geglu, _) => {
+                (Activation::Gelu, Layout::Each) => y.apply_op1_no_bwd(&Gelu),
+                (Activation::Gelu, Layout::Padded) => y.gelu_erf(),
+                (Activation::Geglu, Layout::Each) => y.apply_op1_no_bwd(&Geglu),
+                (Activation::Geglu, Layout::Padded) => {
                     let inner = y.dim(1)? / 2;
                     y.narrow(1, 0, inner)?.contiguous()?.gelu_erf()? * y.narrow(1, inner, inner)?
                 }

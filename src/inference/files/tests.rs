@@ -166,6 +166,9 @@ fn jina_bert_is_told_by_its_configuration() {
         "max_position_embeddings": 8_192, "emb_pooler": "mean",
         "auto_map": { "AutoModel": "jinaai/jina-bert-implementation--modeling_bert.JinaBertModel" },
     }));
+    assert_eq!(folder.read("jina-embeddings-v2-small-en").unwrap().id(), ModelId::JinaBert);
+    let base = "jina-embeddings-v2-base-en";
+    assert_eq!(folder.read(base).unwrap().id(), ModelId::Embedding(base.to_owned()));
     let config = folder.config();
     assert_eq!((config.positions, config.feed_forward), (Positions::Alibi, FeedForward::Geglu));
     assert_eq!((config.tokens_max, config.pooling), (8_192, Pooling::Mean));

@@ -67,7 +67,7 @@ impl CandleBackend {
         Ok(Self { device: Device::Cpu, info, layout: Layout::Each, pool: Some(pool) })
     }
 
-    /// The CPU, seeing batches as a GPU sees them.
+    /// The CPU, doing all that a GPU does, for numbers of either precision.
     #[cfg(test)]
     pub(crate) fn cpu_padded(threads: usize) -> Result<Self, BackendError> {
         Ok(Self { layout: Layout::Padded, ..Self::cpu(threads)? })
