@@ -23,8 +23,11 @@ pub struct Embedded {
 /// Texts in one request.
 const GROUP: usize = 64;
 
-/// Requests on their way at once: one runs while the next are tokenized.
-const REQUESTS_MAX: usize = 4;
+/// Requests on their way at once: two run or wait for the device while every core tokenizes the next
+/// ones. A GPU embeds faster than four cores tokenize.
+fn requests_max() -> usize {
+    std::thread::available_parallelism().map_or(4, |cores| cores.get() + 2)
+}
 
 impl Engine {
     /// Embeds texts as passages; one longer than the model takes is cut.
@@ -55,7 +58,7 @@ impl Engine {
             }
         });
         let done: Vec<(Vec<Embedding>, u64)> =
-            stream::iter(groups).buffered(REQUESTS_MAX).try_collect().await?;
+            stream::iter(groups).buffered(requests_max()).try_collect().await?;
         let seconds = started.elapsed().as_secs_f64();
         let tokens = done.iter().map(|(_, tokens)| tokens).sum();
         let rows: Vec<Embedding> = done.into_iter().flat_map(|(rows, _)| rows).collect();
