@@ -19,6 +19,8 @@ pub struct Config {
     /// Holds the store, the indexes and the settings; made when missing.
     pub data_dir: PathBuf,
     pub model: ModelFiles,
+    /// A GGUF file with a language model; without one there is no chat.
+    pub language_model: Option<PathBuf>,
     pub limits: Limits,
     /// Where models run; `None` asks the environment.
     pub device: Option<DeviceChoice>,
@@ -36,6 +38,7 @@ impl Config {
         Self {
             data_dir,
             model: ModelFiles::Bundled,
+            language_model: None,
             limits: Limits::default(),
             device: None,
             threads: None,

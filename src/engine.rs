@@ -3,6 +3,7 @@
 //! An [`Engine`] is a cheap handle. Its futures may be awaited on any executor: work runs on the
 //! engine's own runtime and blocking pools, never on the caller's thread.
 
+mod chat;
 mod diagnosis;
 mod embedding;
 mod error;
@@ -15,9 +16,12 @@ mod recall;
 mod runtime;
 mod view;
 
+pub use crate::gpu::{FinishReason, Sampling};
+pub use crate::inference::{ChatMessage, Role};
 pub use crate::ingest::{IngestReport, JobProgress, Skipped};
 pub use crate::search::{Coverage, SearchMode, SearchRequest, SearchResponse};
 pub use crate::telemetry;
+pub use chat::{ChatAnswer, ChatEnd, ChatOptions};
 pub use diagnosis::{Check, Diagnosis};
 pub use embedding::Embedded;
 pub use error::EngineError;
@@ -45,6 +49,7 @@ use crate::index::KeywordOpening;
 use crate::platform;
 use crate::search::{Indexes, Query};
 use crate::storage::Store;
+use chat::LoadedLanguageModel;
 use jobs::Jobs;
 use model::LoadedModel;
 
@@ -69,6 +74,7 @@ struct Inner {
     scheduler: Arc<dyn GpuScheduler>,
     model: watch::Receiver<Option<Result<LoadedModel, String>>>,
     model_name: String,
+    language_model: tokio::sync::OnceCell<LoadedLanguageModel>,
     events: broadcast::Sender<EngineEvent>,
     jobs: Jobs,
     /// Taken on drop.
@@ -107,6 +113,7 @@ impl Engine {
             indexes_ready: watch::Sender::new(false),
             scheduler,
             model,
+            language_model: tokio::sync::OnceCell::new(),
             events,
             jobs: Jobs::default(),
             runtime: Some(runtime),

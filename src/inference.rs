@@ -6,12 +6,18 @@
 
 pub mod backend;
 mod bundled;
+mod chat;
+mod decoder;
 mod device;
 mod encoder;
 mod files;
+mod gguf;
 mod weights;
 
 pub use backend::Backend;
+pub use chat::{AnswerText, ChatError, ChatMessage, ChatTemplate, Role};
+pub use decoder::{DecoderConfig, LanguageModel};
 pub use encoder::{Alibi, Encoder, EncoderConfig, EncoderLoader, FeedForward, Pooling, Positions};
 pub use files::{EmbeddingModel, ModelFilesError};
+pub use gguf::{GgufError, GgufFile, GgufTokenizer, TokenizerKind};
 pub use weights::{WeightView, Weights, WeightsError};

@@ -57,6 +57,8 @@ pub enum Command {
     Remove(RemoveArguments),
     /// Turn the texts of a JSONL file into vectors
     Embed(EmbedArguments),
+    /// Ask a language model on this machine
+    Chat(ChatArguments),
     /// Measure retrieval on a judged collection in BEIR layout, in a temporary index
     Eval(EvalArguments),
     /// Check the store, the indexes, the model and the device
@@ -104,6 +106,27 @@ pub struct EmbedArguments {
     /// Threads of the computation [default: one for each core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub threads: Option<u16>,
+}
+
+#[derive(Debug, Args)]
+pub struct ChatArguments {
+    /// What to ask
+    pub question: String,
+    /// GGUF file with a model of the Llama family
+    #[arg(long, value_name = "FILE.gguf")]
+    pub model: PathBuf,
+    /// How the model is to behave: "Answer in one sentence."
+    #[arg(long, value_name = "TEXT")]
+    pub system: Option<String>,
+    /// Tokens of the answer at most
+    #[arg(long, value_name = "N", default_value_t = 512, value_parser = clap::value_parser!(u32).range(1..))]
+    pub tokens_max: u32,
+    /// 0 always takes the likeliest word, 1 is as varied as the model learned
+    #[arg(long, value_name = "T", default_value_t = 0.0)]
+    pub temperature: f32,
+    /// The same seed gives the same answer
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub seed: u64,
 }
 
 #[derive(Debug, Args)]

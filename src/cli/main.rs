@@ -1,6 +1,7 @@
 //! `lode`: the command line. It parses, asks the engine and prints; everything else is the library's.
 
 mod arguments;
+mod chat;
 mod doctor;
 mod embed;
 mod eval;
@@ -47,6 +48,7 @@ fn run(arguments: Arguments) -> Result<Exit, Failure> {
             Command::Status => status::run(&common, &output).await,
             Command::Remove(arguments) => remove::run(&common, &output, arguments).await,
             Command::Embed(arguments) => embed::run(&common, &output, arguments).await,
+            Command::Chat(arguments) => chat::run(&common, &output, arguments).await,
             Command::Eval(arguments) => eval::run(&common, &output, arguments).await,
             Command::Doctor { recall } => doctor::run(recall, &common, &output).await,
         }

@@ -3,7 +3,7 @@ use std::path::PathBuf;
 
 use crate::config::DeviceChoiceError;
 use crate::gpu::GpuError;
-use crate::inference::ModelFilesError;
+use crate::inference::{ChatError, GgufError, ModelFilesError};
 use crate::ingest::IngestError;
 use crate::search::SearchError;
 use crate::storage::StorageError;
@@ -25,6 +25,12 @@ pub enum EngineError {
     Device(#[from] DeviceChoiceError),
     #[error(transparent)]
     ModelFiles(#[from] ModelFilesError),
+    #[error(transparent)]
+    LanguageModel(#[from] GgufError),
+    #[error(transparent)]
+    Chat(#[from] ChatError),
+    #[error("no language model is chosen; name a GGUF file, as with lode chat --model FILE")]
+    NoLanguageModel,
     #[error(transparent)]
     Tokenizer(#[from] TokenizerError),
     #[error(transparent)]

@@ -51,7 +51,12 @@ pub enum Plan {
 }
 
 impl CandleBackend {
-    fn run<T: Send>(
+    /// What language models compute on: they bring candle's own quantized products along.
+    pub(in crate::inference) fn candle_device(&self) -> &Device {
+        &self.device
+    }
+
+    pub(in crate::inference) fn run<T: Send>(
         &self,
         operation: impl FnOnce() -> candle_core::Result<T> + Send,
     ) -> Result<T, BackendError> {
