@@ -1,6 +1,7 @@
 //! Typed settings: where data lies, which model is used, the limits, and what a person chose.
 
 mod device;
+mod models;
 mod settings;
 
 // The faces see this module and not the platform.
@@ -8,6 +9,8 @@ pub use crate::platform::{DATA_DIR_VARIABLE, DirectoryError, data_dir};
 pub use device::{
     DEVICE_VARIABLE, DeviceChoice, DeviceChoiceError, LANES_VARIABLE, lanes_from_environment,
 };
+pub(crate) use models::downloads;
+pub use models::{BUNDLED_MODEL, HubName, ModelFiles};
 pub use settings::{Settings, SettingsError, Theme};
 
 use std::num::NonZeroUsize;
@@ -29,6 +32,9 @@ pub struct Config {
     /// Device threads that share the work; each has the models in its own memory, on a device or a
     /// group of cores of its own. `None` asks the environment.
     pub lanes: Option<NonZeroUsize>,
+    /// Whether a switch of the embedding model is begun or taken up again; a command that is over in
+    /// a second leaves it to the others.
+    pub switches_model: bool,
 }
 
 impl Config {
@@ -43,18 +49,20 @@ impl Config {
             device: None,
             threads: None,
             lanes: None,
+            switches_model: true,
         }
     }
-}
 
-/// Where the embedding model comes from.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum ModelFiles {
-    /// all-MiniLM-L6-v2, part of the binary.
-    #[default]
-    Bundled,
-    /// A folder with `config.json`, `tokenizer.json` and `model.safetensors`.
-    Folder(PathBuf),
+    /// The same with what a person chose, as it stands in the data directory.
+    ///
+    /// # Errors
+    /// When the settings are there and cannot be read.
+    pub fn load(data_dir: PathBuf) -> Result<Self, SettingsError> {
+        let settings = Settings::load(&data_dir)?;
+        let chosen =
+            settings.model.as_deref().and_then(|name| settings.model_named(name, &data_dir));
+        Ok(Self { model: chosen.unwrap_or_default(), ..Self::new(data_dir) })
+    }
 }
 
 /// Bounds that keep one strange file from costing the rest.

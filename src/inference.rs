@@ -12,6 +12,7 @@ mod device;
 mod encoder;
 mod files;
 mod gguf;
+pub mod registry;
 mod weights;
 
 pub use backend::Backend;

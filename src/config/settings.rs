@@ -10,6 +10,10 @@ pub struct Settings {
     pub theme: Theme,
     /// Share of the window's width that the reader takes, 0.2 ..= 0.8.
     pub reader_share: Option<f64>,
+    /// Name of the embedding model; the bundled one when nothing was chosen.
+    pub model: Option<String>,
+    /// Folders of models that were added.
+    pub model_folders: Vec<PathBuf>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -50,6 +54,24 @@ impl Settings {
         }
     }
 
+    /// Changes the settings as they are on disk now: the window and the command line each change
+    /// their own part.
+    ///
+    /// # Errors
+    /// As [`Settings::load`] and [`Settings::save`].
+    pub fn update(data_dir: &Path, change: impl FnOnce(&mut Self)) -> Result<Self, SettingsError> {
+        let path = data_dir.join("settings.lock");
+        let lock = std::fs::create_dir_all(data_dir)
+            .and_then(|()| std::fs::File::create(&path))
+            .and_then(|file| file.lock().map(|()| file))
+            .map_err(|source| SettingsError::Write { path, source })?;
+        let mut settings = Self::load(data_dir)?;
+        change(&mut settings);
+        settings.save(data_dir)?;
+        drop(lock);
+        Ok(settings)
+    }
+
     /// Writes beside the old file and renames, so a crash leaves one of the two whole.
     ///
     /// # Errors
@@ -73,9 +95,13 @@ mod tests {
     fn settings_round_trip_and_damage_is_named() {
         let dir = tempfile::tempdir().unwrap();
         assert_eq!(Settings::load(dir.path()).unwrap(), Settings::default());
-        let chosen = Settings { theme: Theme::Dark, reader_share: Some(0.4) };
+        let chosen =
+            Settings { theme: Theme::Dark, reader_share: Some(0.4), ..Settings::default() };
         chosen.save(dir.path()).unwrap();
         assert_eq!(Settings::load(dir.path()).unwrap(), chosen);
+        Settings::update(dir.path(), |settings| settings.model = Some("a/b".into())).unwrap();
+        let expected = Settings { model: Some("a/b".into()), ..chosen };
+        assert_eq!(Settings::load(dir.path()).unwrap(), expected);
         std::fs::write(dir.path().join("settings.json"), "{").unwrap();
         let message = Settings::load(dir.path()).unwrap_err().to_string();
         assert!(message.contains("settings.json"), "{message}");

@@ -60,6 +60,9 @@ impl EmbeddingModel {
                 let name = folder.file_name().unwrap_or(folder.as_os_str()).to_string_lossy();
                 Self::read(&name, &FileSource::Folder(folder))
             }
+            ModelFiles::Downloaded { name, folder } => {
+                Self::read(&name.to_string(), &FileSource::Folder(folder))
+            }
         }
     }
 

@@ -186,10 +186,16 @@ impl Session {
 
     pub fn save_settings(mut self) {
         self.settings.write().reader_share = Some(self.pane.peek().share());
-        let settings = self.settings.peek().clone();
+        let Settings { theme, reader_share, .. } = self.settings.peek().clone();
         let Ok(data_dir) = self.data_dir() else { return };
         spawn_forever(async move {
-            let saved = tokio::task::spawn_blocking(move || settings.save(&data_dir)).await;
+            let save = move || {
+                Settings::update(&data_dir, |settings| {
+                    settings.theme = theme;
+                    settings.reader_share = reader_share;
+                })
+            };
+            let saved = tokio::task::spawn_blocking(save).await;
             if let Ok(Err(error)) = saved {
                 self.notify(NoticeTone::Warning, error.to_string());
             }
