@@ -11,12 +11,17 @@ mod evaluation;
 mod event;
 mod follow;
 mod jobs;
+mod loaded;
 mod model;
 mod recall;
 mod runtime;
+mod shelf;
+mod stamp;
+mod switch;
 mod view;
 
 pub use crate::gpu::{FinishReason, Sampling};
+pub use crate::inference::registry::KnownModelKind;
 pub use crate::inference::{ChatMessage, Role};
 pub use crate::ingest::{IngestReport, JobProgress, Skipped};
 pub use crate::search::{Coverage, SearchMode, SearchRequest, SearchResponse};
@@ -28,6 +33,7 @@ pub use error::EngineError;
 pub use evaluation::{Evaluation, EvaluationOptions, Quality, evaluate};
 pub use event::{EngineEvent, JobId, JobOutcome, ModelState};
 pub use jobs::Job;
+pub use shelf::{FetchProgress, ModelEntry, ModelEntryState, add_model, models, remove_model};
 pub use view::{DocumentView, LibraryEntry, RemoveReport, Status};
 
 use std::future::Future;
@@ -40,18 +46,18 @@ use tokio::runtime::Runtime;
 use tokio::sync::{broadcast, watch};
 
 use crate::config::{Config, lanes_from_environment};
-use crate::data::{DocumentId, Source};
+use crate::data::{DocumentId, Embedding, Source};
 use crate::gpu::{
     GpuError, GpuScheduler, ParallelScheduler, RestartingScheduler, SchedulerOptions,
     SerialScheduler,
 };
 use crate::index::KeywordOpening;
 use crate::platform;
-use crate::search::{Indexes, Query};
+use crate::search::{IndexSnapshot, Indexes, Query, Searcher};
 use crate::storage::Store;
 use chat::LoadedLanguageModel;
 use jobs::Jobs;
-use model::LoadedModel;
+use loaded::Models;
 
 /// Events that a slow listener may fall behind by before it misses some.
 const EVENTS_MAX: usize = 256;
@@ -72,8 +78,7 @@ struct Inner {
     /// Whether the indexes have been read for the first time.
     indexes_ready: watch::Sender<bool>,
     scheduler: Arc<dyn GpuScheduler>,
-    model: watch::Receiver<Option<Result<LoadedModel, String>>>,
-    model_name: String,
+    models: Models,
     language_model: tokio::sync::OnceCell<LoadedLanguageModel>,
     events: broadcast::Sender<EngineEvent>,
     jobs: Jobs,
@@ -104,22 +109,20 @@ impl Engine {
         let scheduler = Arc::new(start_scheduler(lanes)?);
         let runtime = runtime::start().map_err(EngineError::Runtime)?;
         let (events, _) = broadcast::channel(EVENTS_MAX);
-        let (model_sender, model) = watch::channel(None);
         let inner = Arc::new(Inner {
-            model_name: model::name(&config.model),
+            models: Models::new(config.model.name()),
             config,
             store,
             indexes,
             indexes_ready: watch::Sender::new(false),
             scheduler,
-            model,
             language_model: tokio::sync::OnceCell::new(),
             events,
             jobs: Jobs::default(),
             runtime: Some(runtime),
         });
         let engine = Self { inner };
-        engine.spawn(engine.clone().load_model(model_sender));
+        engine.spawn(engine.clone().start_models());
         engine.spawn(follow::follow(Arc::downgrade(&engine.inner), FOLLOW_INTERVAL));
         Ok(engine)
     }
@@ -133,7 +136,7 @@ impl Engine {
     /// Indexes files and folders in the background, after the jobs before it. Folders are remembered.
     #[must_use]
     pub fn index(&self, paths: Vec<PathBuf>) -> Job {
-        jobs::start(self, paths)
+        jobs::index(self, paths)
     }
 
     /// Cancels a job; nothing happens when it has ended.
@@ -154,26 +157,41 @@ impl Engine {
         let started = std::time::Instant::now();
         self.indexes_ready().await;
         let query = Query::parse(&request.query, platform::now_seconds());
-        let embedding = match (request.mode, self.loaded_model()) {
-            (SearchMode::Keyword, _) => None,
-            (_, Some(Ok(model))) => self.embed_query(&model, &query).await?,
-            (SearchMode::Semantic, Some(Err(reason))) => {
-                return Err(EngineError::ModelUnavailable { reason });
-            }
-            (SearchMode::Semantic, None) => {
-                return Err(EngineError::ModelUnavailable { reason: "it is still loading".into() });
-            }
-            // Without a vector the searcher answers by words alone, and says so.
-            (SearchMode::Hybrid, _) => None,
-        };
+        // Taken first: whatever comes into use meanwhile, this search asks these indexes with the model
+        // that they were made with.
+        let mut indexes = self.inner.indexes.snapshot();
+        let mut embedding = self.query_vector(request.mode, &query, &indexes).await;
+        if matches!(embedding, Err(EngineError::Gpu(GpuError::ModelNotLoaded(_)))) {
+            // The model was let go since: another one answers now.
+            indexes = self.inner.indexes.snapshot();
+            embedding = self.query_vector(request.mode, &query, &indexes).await;
+        }
+        let embedding = embedding?;
         let inner = Arc::clone(&self.inner);
         self.run_blocking(move || {
-            let searcher = inner.indexes.searcher(&inner.store);
+            let searcher = Searcher::new(&inner.store, indexes);
             let mut response = searcher.search(&request, &query, embedding.as_ref())?;
             response.took_ms = started.elapsed().as_secs_f64() * 1e3;
             Ok(response)
         })
         .await
+    }
+
+    /// Without a vector the searcher answers by words alone, and says so.
+    async fn query_vector(
+        &self,
+        mode: SearchMode,
+        query: &Query,
+        indexes: &IndexSnapshot,
+    ) -> Result<Option<Embedding>, EngineError> {
+        let unavailable = |reason| Err(EngineError::ModelUnavailable { reason });
+        match (mode, self.query_model(indexes.model())) {
+            (SearchMode::Keyword, _) => Ok(None),
+            (_, Some(Ok(model))) => self.embed_query(&model, query).await,
+            (SearchMode::Semantic, Some(Err(reason))) => unavailable(reason),
+            (SearchMode::Semantic, None) => unavailable("it is still loading".to_owned()),
+            (SearchMode::Hybrid, _) => Ok(None),
+        }
     }
 
     /// A document with its passages; `None` when it has gone.
@@ -210,7 +228,15 @@ impl Engine {
         let inner = Arc::clone(&self.inner);
         let model = self.model_state();
         self.run_blocking(move || {
-            Status::read(&inner.store, &inner.config.data_dir, model, notices(&inner.indexes))
+            let mut notices = notices(&inner.indexes);
+            if let Some(switch) = inner.store.switch()?.filter(|_| !inner.jobs.is_switching()) {
+                let percent = switch.embedded * 100 / switch.documents.max(1);
+                let name = loaded::name_of(&switch.to);
+                notices.push(format!(
+                    "the switch to {name} stands at {percent} %; lode models use {name} goes on with it"
+                ));
+            }
+            Status::read(&inner.store, &inner.config.data_dir, model, notices)
         })
         .await
     }

@@ -37,7 +37,9 @@ impl Common {
             Some(dir) => std::path::absolute(dir).map_err(Failure::usage)?,
             None => config::data_dir().map_err(Failure::environment)?,
         };
-        Ok(Config::new(data_dir))
+        let config = Config::load(data_dir).map_err(Failure::environment)?;
+        // A switch of the model is for the window and for `lode models use`.
+        Ok(Config { switches_model: false, ..config })
     }
 
     pub fn open(&self) -> Result<Engine, Failure> {
@@ -55,6 +57,11 @@ pub enum Command {
     Status,
     /// Forget files and folders, entirely
     Remove(RemoveArguments),
+    /// List the models on this machine, add, choose and remove them
+    Models {
+        #[command(subcommand)]
+        command: Option<ModelsCommand>,
+    },
     /// Turn the texts of a JSONL file into vectors
     Embed(EmbedArguments),
     /// Ask a language model on this machine
@@ -67,6 +74,28 @@ pub enum Command {
         #[arg(long)]
         recall: bool,
     },
+}
+
+#[derive(Debug, Default, Subcommand)]
+pub enum ModelsCommand {
+    /// Show every model: kind, dimension, size, place, and which one searches use
+    #[default]
+    List,
+    /// Make a model known: a folder, or a name on the hub, which is fetched
+    Add {
+        /// A folder, or owner/name or owner/name@revision on the hub
+        #[arg(value_name = "FOLDER|OWNER/NAME")]
+        model: String,
+    },
+    /// Search with another embedding model; the one before answers until all is embedded anew
+    Use {
+        name: String,
+        /// Leave the work to the window, or to the next time
+        #[arg(long)]
+        no_wait: bool,
+    },
+    /// Forget a model; what was fetched is deleted, a folder stays
+    Remove { name: String },
 }
 
 #[derive(Debug, Args)]

@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 use std::pin::pin;
 
-use lodestone::engine::{Engine, EngineEvent, IngestReport, JobOutcome};
-use tokio::sync::broadcast::error::RecvError;
+use lodestone::engine::{Engine, EngineEvent, IngestReport, Job, JobOutcome};
+use tokio::sync::broadcast::{Receiver, error::RecvError};
 
 use crate::arguments::{Common, IndexArguments};
 use crate::failure::{Exit, Failure};
@@ -27,8 +27,9 @@ pub async fn run(
     let outcome = index(&engine, arguments).await;
     engine.close().await;
     let (report, cancelled) = match outcome {
-        JobOutcome::Done(report) => (report, false),
+        JobOutcome::Done(report) | JobOutcome::Switched { report, .. } => (report, false),
         JobOutcome::Cancelled(report) => (report, true),
+        JobOutcome::SwitchPaused { .. } => (IngestReport::default(), true),
         JobOutcome::Failed { reason } => return Err(Failure::environment(anyhow::anyhow!(reason))),
     };
     output.print(&report, render)?;
@@ -38,12 +39,16 @@ pub async fn run(
     Ok(if cancelled || !report.skipped.is_empty() { Exit::Partly } else { Exit::Done })
 }
 
-/// Runs the job and shows its progress. The first Ctrl-C cancels it, the second ends the process.
 async fn index(engine: &Engine, arguments: IndexArguments) -> JobOutcome {
     // Before the job starts, so that no event is missed.
-    let mut events = engine.events();
-    let progress = Progress::new();
+    let events = engine.events();
     let job = engine.index(arguments.paths);
+    follow(engine, events, job).await
+}
+
+/// Shows a job's progress until it ends. The first Ctrl-C cancels it, the second ends the process.
+pub async fn follow(engine: &Engine, mut events: Receiver<EngineEvent>, job: Job) -> JobOutcome {
+    let progress = Progress::new();
     let id = job.id();
     let mut outcome = pin!(job.outcome());
     let mut stopping = false;

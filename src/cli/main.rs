@@ -8,6 +8,7 @@ mod eval;
 mod failure;
 mod figures;
 mod index;
+mod models;
 mod output;
 mod progress;
 mod remove;
@@ -47,6 +48,9 @@ fn run(arguments: Arguments) -> Result<Exit, Failure> {
             Command::Search(arguments) => search::run(&common, &output, arguments).await,
             Command::Status => status::run(&common, &output).await,
             Command::Remove(arguments) => remove::run(&common, &output, arguments).await,
+            Command::Models { command } => {
+                models::run(&common, &output, command.unwrap_or_default()).await
+            }
             Command::Embed(arguments) => embed::run(&common, &output, arguments).await,
             Command::Chat(arguments) => chat::run(&common, &output, arguments).await,
             Command::Eval(arguments) => eval::run(&common, &output, arguments).await,

@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
-use lodestone::engine::JobProgress;
+use lodestone::engine::{FetchProgress, JobProgress};
 
 use crate::figures;
 use crate::output::one_line;
@@ -25,14 +25,45 @@ impl Progress {
 
     pub fn show(&self, progress: &JobProgress) {
         // By bytes: one long file takes as long as many short ones.
-        self.bar.set_length(progress.bytes_total);
-        self.bar.set_position(progress.bytes_done);
+        let (done, total) = match progress.bytes_total {
+            // A switch of the model knows documents only.
+            0 => (progress.files_done, progress.files_total),
+            total => (progress.bytes_done, total),
+        };
+        self.bar.set_length(total);
+        self.bar.set_position(done);
         self.bar.set_message(describe(progress));
     }
 
     /// Prints a line above the bar.
     pub fn say(&self, line: &str) {
         self.bar.suspend(|| eprintln!("{line}"));
+    }
+
+    pub fn finish(&self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+/// How far a model is fetched, on stderr while it is a terminal.
+#[derive(Debug)]
+pub struct FetchBar {
+    bar: ProgressBar,
+}
+
+impl FetchBar {
+    pub fn new() -> Self {
+        let bar = ProgressBar::new(0);
+        let style = ProgressStyle::with_template("{bar:30} {bytes}/{total_bytes} {eta} {msg}")
+            .unwrap_or_else(|_| ProgressStyle::default_bar());
+        bar.set_style(style);
+        Self { bar }
+    }
+
+    pub fn show(&self, progress: &FetchProgress) {
+        self.bar.set_length(progress.bytes_total);
+        self.bar.set_position(progress.bytes_done);
+        self.bar.set_message(one_line(&progress.file));
     }
 
     pub fn finish(&self) {

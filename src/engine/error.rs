@@ -1,8 +1,9 @@
 use std::io;
 use std::path::PathBuf;
 
-use crate::config::DeviceChoiceError;
+use crate::config::{DeviceChoiceError, SettingsError};
 use crate::gpu::GpuError;
+use crate::inference::registry::RegistryError;
 use crate::inference::{ChatError, GgufError, ModelFilesError};
 use crate::ingest::IngestError;
 use crate::search::SearchError;
@@ -37,6 +38,21 @@ pub enum EngineError {
     Ingest(#[from] IngestError),
     #[error("a stored vector is damaged: {0}; delete the data directory and index again")]
     Vector(#[from] crate::data::EmbeddingError),
+    #[error(transparent)]
+    Settings(#[from] SettingsError),
+    #[error(transparent)]
+    Registry(#[from] RegistryError),
+    #[error(
+        "no model {name} is on this machine; lode models lists them, lode models add fetches one"
+    )]
+    UnknownModel { name: String },
+    #[error(
+        "the files of model {name} are not those that documents were indexed with; choose it anew \
+         with lode models use {name}"
+    )]
+    ModelFilesChanged { name: String },
+    #[error("the switch to {model} was given up: another model was chosen")]
+    SwitchGivenUp { model: String },
     #[error("the embedding model is not available: {reason}")]
     ModelUnavailable { reason: String },
     #[error("{path} cannot be read: {source}")]
@@ -55,9 +71,15 @@ impl EngineError {
     /// Whether the surroundings (disk, model, device) are at fault rather than the request.
     #[must_use]
     pub fn is_environment(&self) -> bool {
+        if let Self::Registry(error) = self {
+            return error.is_environment();
+        }
         !matches!(
             self,
-            Self::Collection { .. } | Self::CollectionLine { .. } | Self::CollectionEmpty { .. }
+            Self::Collection { .. }
+                | Self::CollectionLine { .. }
+                | Self::CollectionEmpty { .. }
+                | Self::UnknownModel { .. }
         )
     }
 }

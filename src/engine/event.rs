@@ -50,6 +50,15 @@ pub enum JobOutcome {
     Done(IngestReport),
     /// What was committed before the cancellation stays.
     Cancelled(IngestReport),
+    /// The embedding model is in use; the report counts the documents that were embedded anew.
+    Switched {
+        model: String,
+        report: IngestReport,
+    },
+    /// The model before it stays in use; what was made for this one is kept for the next time.
+    SwitchPaused {
+        model: String,
+    },
     Failed {
         reason: String,
     },

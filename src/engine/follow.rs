@@ -3,7 +3,7 @@ use std::time::Duration;
 
 use tracing::warn;
 
-use super::{Engine, EngineError, Inner};
+use super::{Engine, EngineError, Inner, ModelState};
 
 impl Engine {
     /// Waits until the indexes have been read for the first time.
@@ -14,9 +14,38 @@ impl Engine {
     }
 
     /// Brings the indexes up to date with the store; returns whether anything had changed.
+    /// They stay with the model they have until the one in use is loaded, or is known to have failed.
     pub(super) async fn catch_up(&self) -> Result<bool, EngineError> {
         let inner = Arc::clone(&self.inner);
-        self.run_blocking(move || Ok(inner.indexes.catch_up(&inner.store)?.changed)).await
+        let catch_up = move || {
+            let may_use = |model: &_| inner.models.of(model).is_some();
+            Ok(inner.indexes.catch_up_if(&inner.store, may_use)?.changed)
+        };
+        self.run_blocking(catch_up).await
+    }
+
+    /// Reads the indexes for the first time: searches by words are possible from here on, however
+    /// long the model takes.
+    pub(super) async fn read_indexes(&self) -> Result<bool, EngineError> {
+        let inner = Arc::clone(&self.inner);
+        let read = move || Ok(inner.indexes.catch_up(&inner.store)?.changed);
+        let read = self.run_blocking(read).await;
+        self.inner.indexes_ready.send_replace(true);
+        read
+    }
+
+    async fn follow_store(&self) -> Result<(), EngineError> {
+        if self.catch_up().await? {
+            self.announce_change();
+        }
+        // While the first model loads there is nothing to change over from.
+        if !matches!(self.model_state(), ModelState::Loading { .. }) {
+            self.follow_model().await?;
+            if self.inner.config.switches_model {
+                self.join_switch().await?;
+            }
+        }
+        Ok(())
     }
 }
 
@@ -30,10 +59,8 @@ pub(super) async fn follow(inner: Weak<Inner>, interval: Duration) {
             continue;
         }
         let engine = Engine { inner };
-        match engine.catch_up().await {
-            Ok(true) => engine.announce_change(),
-            Ok(false) => {}
-            Err(error) => warn!(%error, "the indexes cannot follow the store"),
+        if let Err(error) = engine.follow_store().await {
+            warn!(%error, "the indexes cannot follow the store");
         }
     }
 }

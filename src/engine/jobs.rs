@@ -1,4 +1,5 @@
 use std::collections::BTreeMap;
+use std::future::Future;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -7,10 +8,11 @@ use tokio::sync::{oneshot, watch};
 
 use super::{Engine, EngineError, EngineEvent, IngestReport, JobId, JobOutcome};
 use crate::gpu::Priority;
-use crate::ingest::{self, FileRun, Outcome};
+use crate::ingest::{self, FileRun, IngestError, Outcome};
 use crate::platform;
+use crate::storage::StorageError;
 
-/// An indexing job. Dropping the handle does not stop it.
+/// A job in the background. Dropping the handle does not stop it.
 #[derive(Debug)]
 pub struct Job {
     id: JobId,
@@ -35,12 +37,15 @@ impl Job {
     }
 }
 
-/// The jobs that wait or run. One runs at a time: two would only slow each other down.
+/// The jobs that wait or run. One indexing job runs at a time: two would only slow each other down.
 #[derive(Debug, Default)]
 pub(super) struct Jobs {
     open: Mutex<BTreeMap<JobId, watch::Sender<bool>>>,
     opened: AtomicU64,
     turn: Arc<tokio::sync::Mutex<()>>,
+    /// Switches of the model run beside it, so that what is dropped meanwhile is found at once.
+    pub(super) switching: Arc<tokio::sync::Mutex<()>>,
+    switch: Mutex<Option<JobId>>,
 }
 
 impl Jobs {
@@ -55,6 +60,16 @@ impl Jobs {
         (id, cancel)
     }
 
+    pub(super) fn is_open(&self, job: JobId) -> bool {
+        self.lock().contains_key(&job)
+    }
+
+    /// Whether a switch of the model waits or runs here.
+    pub(super) fn is_switching(&self) -> bool {
+        let switch = *self.switch.lock().unwrap_or_else(PoisonError::into_inner);
+        switch.is_some_and(|job| self.is_open(job))
+    }
+
     pub(super) fn cancel(&self, job: JobId) {
         if let Some(cancel) = self.lock().get(&job) {
             cancel.send_replace(true);
@@ -67,30 +82,54 @@ impl Jobs {
         });
     }
 
-    /// Waits for the running job; those behind it were cancelled before.
+    /// Waits for the running jobs; those behind them were cancelled before.
     pub(super) async fn idle(&self) {
         drop(self.turn.lock().await);
+        drop(self.switching.lock().await);
+    }
+
+    /// Ends the switch that was begun before `job`, which is one as well.
+    pub(super) fn cancel_switch_before(&self, job: JobId) {
+        let mut switch = self.switch.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(before) = switch.replace(job) {
+            self.cancel(before);
+        }
     }
 }
 
-pub(super) fn start(engine: &Engine, paths: Vec<PathBuf>) -> Job {
+/// Runs `body` as a job: it is told of, can be cancelled, and its end is an event.
+pub(super) fn start<F>(
+    engine: &Engine,
+    label: String,
+    body: impl FnOnce(Engine, JobId, watch::Receiver<bool>) -> F + Send + 'static,
+) -> Job
+where
+    F: Future<Output = Result<JobOutcome, EngineError>> + Send,
+{
     let (id, cancel) = engine.inner.jobs.open();
     let (sender, outcome) = oneshot::channel();
-    let (engine, run_cancel) = (engine.clone(), cancel.clone());
+    let (engine, running) = (engine.clone(), cancel.subscribe());
     engine.clone().spawn(async move {
-        let label = label(&paths);
         engine.emit(EngineEvent::JobStarted { job: id, label });
-        let outcome = match run(&engine, id, paths, run_cancel.subscribe()).await {
-            Ok(Outcome::Done(report)) => JobOutcome::Done(report),
-            Ok(Outcome::Cancelled(report)) => JobOutcome::Cancelled(report),
-            Err(error) => JobOutcome::Failed { reason: error.to_string() },
-        };
+        let outcome = body(engine.clone(), id, running).await;
+        let outcome =
+            outcome.unwrap_or_else(|error| JobOutcome::Failed { reason: error.to_string() });
         engine.inner.jobs.lock().remove(&id);
         engine.emit(EngineEvent::JobFinished { job: id, outcome: outcome.clone() });
         // The handle may be gone; the event tells whoever listens.
         let _ = sender.send(outcome);
     });
     Job { id, cancel, outcome }
+}
+
+/// Indexes files and folders, after the indexing jobs before it.
+pub(super) fn index(engine: &Engine, paths: Vec<PathBuf>) -> Job {
+    start(engine, label(&paths), |engine, id, cancel| async move {
+        Ok(match run(&engine, id, paths, cancel).await? {
+            Outcome::Done(report) => JobOutcome::Done(report),
+            Outcome::Cancelled(report) => JobOutcome::Cancelled(report),
+        })
+    })
 }
 
 async fn run(
@@ -104,8 +143,7 @@ async fn run(
         turn = turn.lock_owned() => turn,
         _ = cancel.wait_for(|cancel| *cancel) => return Ok(Outcome::Cancelled(IngestReport::default())),
     };
-    let model = engine.model().await?;
-    let pipeline = engine.pipeline(&model);
+    let mut model = engine.model().await?;
     let inner = Arc::clone(&engine.inner);
     let (roots, priority) = engine
         .run_blocking(move || {
@@ -118,12 +156,22 @@ async fn run(
             Ok((roots, priority))
         })
         .await?;
-    let events = engine.clone();
-    let run = FileRun { roots, priority, cancel };
-    let outcome = ingest::index_paths(&pipeline, run, |progress| {
-        events.emit(EngineEvent::JobProgress { job: id, progress });
-    })
-    .await;
+    let outcome = loop {
+        let run = FileRun { roots: roots.clone(), priority, cancel: cancel.clone() };
+        let outcome = ingest::index_paths(&engine.pipeline(&model), run, |progress| {
+            engine.emit(EngineEvent::JobProgress { job: id, progress });
+        })
+        .await;
+        if !matches!(&outcome, Err(IngestError::Storage(StorageError::ModelChanged { .. }))) {
+            break outcome;
+        }
+        // What was committed is the new model's by now; the rest is made with it.
+        engine.follow_model().await?;
+        let before = std::mem::replace(&mut model, engine.model().await?);
+        if before.stored == model.stored {
+            break outcome;
+        }
+    };
     let caught_up = engine.catch_up().await;
     engine.announce_change();
     let outcome = outcome?;

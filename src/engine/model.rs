@@ -1,14 +1,15 @@
 use std::sync::Arc;
 
-use tokio::sync::watch;
-use tracing::{debug_span, warn};
+use tracing::debug_span;
 
-use super::{Engine, EngineError, EngineEvent, ModelState};
+use super::loaded::name_of;
+use super::stamp::ModelStamp;
+use super::{Engine, EngineError};
 use crate::chunking::ChunkSize;
-use crate::config::{DeviceChoice, ModelFiles};
+use crate::config::{DeviceChoice, ModelFiles, Settings};
 use crate::data::Embedding;
 use crate::gpu::{EmbedRequest, ModelId, ModelInfo, Priority};
-use crate::inference::EmbeddingModel;
+use crate::inference::{EmbeddingModel, registry};
 use crate::ingest::{Pipeline, PipelineModel};
 use crate::search::Query;
 use crate::storage;
@@ -38,16 +39,9 @@ pub(super) struct LoadedModel {
     pub chunk_size: ChunkSize,
     /// How the store names its passages and vectors.
     pub stored: storage::EmbeddingModel,
-}
-
-/// The name that is shown before the files are read.
-pub(super) fn name(files: &ModelFiles) -> String {
-    match files {
-        ModelFiles::Bundled => "all-MiniLM-L6-v2".to_owned(),
-        ModelFiles::Folder(folder) => {
-            folder.file_name().unwrap_or(folder.as_os_str()).to_string_lossy().into_owned()
-        }
-    }
+    /// What the name would be if it came into use today: another one when this version cuts passages
+    /// in another way.
+    pub today: storage::EmbeddingModel,
 }
 
 /// The device, and why it is not a better one.
@@ -60,41 +54,6 @@ fn device_for_people(info: &ModelInfo) -> String {
 }
 
 impl Engine {
-    /// Waits until the model is loaded or has failed.
-    pub async fn wait_for_model(&self) -> ModelState {
-        let mut model = self.inner.model.clone();
-        // The sender is dropped only after it has sent.
-        let _ = model.wait_for(Option::is_some).await;
-        self.model_state()
-    }
-
-    #[must_use]
-    pub fn model_state(&self) -> ModelState {
-        let model = self.inner.model_name.clone();
-        match self.loaded_model() {
-            None => ModelState::Loading { model },
-            Some(Ok(loaded)) => ModelState::Ready { model, device: loaded.device },
-            Some(Err(reason)) => ModelState::Failed { model, reason },
-        }
-    }
-
-    pub(super) fn loaded_model(&self) -> Option<Result<LoadedModel, String>> {
-        self.inner.model.borrow().clone()
-    }
-
-    /// The model, once it is loaded.
-    ///
-    /// # Errors
-    /// When it cannot be loaded.
-    pub(super) async fn model(&self) -> Result<LoadedModel, EngineError> {
-        self.wait_for_model().await;
-        match self.loaded_model() {
-            Some(Ok(model)) => Ok(model),
-            Some(Err(reason)) => Err(EngineError::ModelUnavailable { reason }),
-            None => Err(EngineError::Closed),
-        }
-    }
-
     pub(super) fn pipeline(&self, model: &LoadedModel) -> Pipeline {
         let inner = &self.inner;
         let model = PipelineModel {
@@ -132,62 +91,87 @@ impl Engine {
         Ok(Some(self.inner.scheduler.embed(request).await?))
     }
 
-    /// Loads the model, then brings the indexes up to date with the store, and says so.
-    pub(super) async fn load_model(
-        self,
-        sender: watch::Sender<Option<Result<LoadedModel, String>>>,
-    ) {
-        let name = self.inner.model_name.clone();
-        self.emit(EngineEvent::Model(ModelState::Loading { model: name }));
-        let (loaded, read) = tokio::join!(self.load_and_register(), self.read_indexes());
-        if let Err(error) = &loaded {
-            warn!(%error, "the embedding model cannot be used; search goes on by words");
-        }
-        // Choosing another model than before has made the indexes start from scratch.
-        let caught_up = read.and(self.catch_up().await);
-        if let Err(error) = caught_up {
-            warn!(%error, "the indexes cannot be brought up to date");
-        }
-        sender.send_replace(Some(loaded.map_err(|error| error.to_string())));
-        self.emit(EngineEvent::Model(self.model_state()));
-        self.announce_change();
-    }
-
-    /// Searches by words are possible from here on, however long the model takes.
-    async fn read_indexes(&self) -> Result<bool, EngineError> {
-        let read = self.catch_up().await;
-        self.inner.indexes_ready.send_replace(true);
-        read
-    }
-
-    async fn load_and_register(&self) -> Result<LoadedModel, EngineError> {
-        let files = self.inner.config.model.clone();
-        let model = self
-            .run_blocking(move || {
-                let _span = debug_span!("open_model_files").entered();
-                Ok(EmbeddingModel::open(&files)?)
-            })
-            .await?;
-        let (id, tokenizer) = (model.id(), Arc::clone(&model.tokenizer));
-        let cores = || std::thread::available_parallelism().map_or(1, usize::from);
-        let threads = self.inner.config.threads.unwrap_or_else(cores);
-        let choice = match self.inner.config.device {
-            Some(choice) => choice,
-            None => DeviceChoice::from_environment()?,
+    /// Loads a model; once, however often it is asked for.
+    ///
+    /// # Errors
+    /// When its files or the device cannot be used.
+    pub(super) async fn load_model(&self, files: &ModelFiles) -> Result<LoadedModel, EngineError> {
+        let _alone = self.inner.models.loading().await;
+        let opening = files.clone();
+        let open = move || {
+            let _span = debug_span!("open_model_files").entered();
+            Ok((EmbeddingModel::open(&opening)?, registry::fingerprint(&opening)?))
         };
-        let loader = model.into_loader(choice, threads)?;
-        let info = self.inner.scheduler.load_model(id.clone(), loader).await?;
-        let (device, tokens_max) = (device_for_people(&info), info.tokens_max);
+        let (model, fingerprint) = self.run_blocking(open).await?;
+        let tokenizer = Arc::clone(&model.tokenizer);
+        let known = self.inner.models.find(|loaded| {
+            ModelStamp::parse(&loaded.today.name)
+                .is_some_and(|stamp| stamp.name == files.name() && stamp.files == fingerprint)
+        });
+        let (id, device, tokens_max, dim) = if let Some(known) = known {
+            (known.id, known.device, known.tokens_max, known.today.dim)
+        } else {
+            let id = self.free_id(model.id(), &files.name(), fingerprint.as_deref());
+            let cores = || std::thread::available_parallelism().map_or(1, usize::from);
+            let threads = self.inner.config.threads.unwrap_or_else(cores);
+            let choice = match self.inner.config.device {
+                Some(choice) => choice,
+                None => DeviceChoice::from_environment()?,
+            };
+            let loader = model.into_loader(choice, threads)?;
+            let info = self.inner.scheduler.load_model(id.clone(), loader).await?;
+            (id, device_for_people(&info), info.tokens_max, info.dim)
+        };
         let room = tokens_max.min(PASSAGE_TOKENS_MAX);
         let room = room.saturating_sub(tokenizer.around_passage().len()).max(1);
         let chunk_size = ChunkSize { tokens_max: room, overlap: OVERLAP_TOKENS };
-        let ChunkSize { tokens_max: passage_max, overlap } = chunk_size;
-        let stored = storage::EmbeddingModel {
-            name: format!("{id}, chunks of {passage_max} overlapping {overlap}"),
-            dim: info.dim,
-        };
-        let (inner, chosen) = (Arc::clone(&self.inner), stored.clone());
-        self.run_blocking(move || Ok(inner.store.choose_model(&chosen)?)).await?;
-        Ok(LoadedModel { id, tokenizer, device, tokens_max, chunk_size, stored })
+        let stamp = ModelStamp { name: files.name(), files: fingerprint, chunk_size };
+        let stored = storage::EmbeddingModel { name: stamp.to_string(), dim };
+        let today = stored.clone();
+        let loaded = LoadedModel { id, tokenizer, device, tokens_max, chunk_size, stored, today };
+        self.inner.models.note(&loaded.stored, Ok(loaded.clone()));
+        Ok(loaded)
+    }
+
+    /// A name on the device that no other model has: two of one kind, or two versions of one model, are
+    /// loaded at once during a switch.
+    fn free_id(&self, id: ModelId, name: &str, files: Option<&str>) -> ModelId {
+        let is_taken = |id: &ModelId| self.inner.models.find(|loaded| loaded.id == *id).is_some();
+        if is_taken(&id) {
+            ModelId::Embedding(format!("{name} {}", files.unwrap_or_default()))
+        } else {
+            id
+        }
+    }
+
+    /// Loads what passages and vectors of the store were made with.
+    ///
+    /// # Errors
+    /// When its files have gone or are no longer the same, or the device cannot be used.
+    pub(super) async fn load_stored(
+        &self,
+        stored: &storage::EmbeddingModel,
+    ) -> Result<LoadedModel, EngineError> {
+        let unknown = || EngineError::UnknownModel { name: name_of(stored) };
+        let stamp = ModelStamp::parse(&stored.name).ok_or_else(unknown)?;
+        let files = self.files_named(&stamp.name).await?.ok_or_else(unknown)?;
+        let loaded = self.load_model(&files).await?;
+        let is_same = ModelStamp::parse(&loaded.today.name)
+            .is_some_and(|today| today.same_vectors(&stamp) && loaded.today.dim == stored.dim);
+        if !is_same {
+            return Err(EngineError::ModelFilesChanged { name: stamp.name });
+        }
+        let chunk_size = stamp.chunk_size;
+        Ok(LoadedModel { chunk_size, stored: stored.clone(), ..loaded })
+    }
+
+    /// The model that is known under a name.
+    pub(super) async fn files_named(&self, name: &str) -> Result<Option<ModelFiles>, EngineError> {
+        if self.inner.config.model.name() == name {
+            return Ok(Some(self.inner.config.model.clone()));
+        }
+        let (data_dir, name) = (self.inner.config.data_dir.clone(), name.to_owned());
+        let find = move || Ok(Settings::load(&data_dir)?.model_named(&name, &data_dir));
+        self.run_blocking(find).await
     }
 }

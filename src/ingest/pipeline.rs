@@ -7,7 +7,7 @@ use crate::config::Limits;
 use crate::data::{ChangeNumber, ChunkedDocument, Document, EmbeddedDocument};
 use crate::gpu::{BatchEmbedRequest, GpuScheduler, ModelId, Priority};
 use crate::platform;
-use crate::storage::{EmbeddingModel, Store};
+use crate::storage::{EmbeddingModel, NewVectors, Store};
 use crate::tokenization::{Tokenizer, batch};
 
 /// The steps that every document goes through, wherever it comes from.
@@ -106,9 +106,17 @@ impl Pipeline {
         Ok(self.store.commit_documents(&self.model.stored, documents, platform::now_seconds())?)
     }
 
+    /// Adds vectors of this pipeline's model, which is the pending one, in one transaction; returns for
+    /// how many documents.
+    ///
     /// # Errors
-    /// When the disk is about to be full.
-    pub fn check_disk(&self) -> Result<(), IngestError> {
+    /// When the disk is full or the store fails; then nothing was added.
+    pub fn commit_vectors(&self, added: &[NewVectors]) -> Result<u64, IngestError> {
+        self.check_disk()?;
+        Ok(self.store.commit_embeddings(&self.model.stored, added)?)
+    }
+
+    fn check_disk(&self) -> Result<(), IngestError> {
         // Where the system does not tell, SQLite notices a full disk by itself.
         match platform::free_bytes(&self.data_dir) {
             Ok(free) if free < self.limits.disk_free_bytes_min => {

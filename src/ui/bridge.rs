@@ -44,8 +44,12 @@ pub fn run(session: &Session) -> impl Future<Output = ()> + use<> {
 }
 
 async fn open(data_dir: PathBuf) -> Result<Engine, String> {
-    let opened = tokio::task::spawn_blocking(move || Engine::open(Config::new(data_dir))).await;
-    match opened {
+    let open = move || {
+        // That the settings cannot be read was said when the window opened.
+        let config = Config::load(data_dir.clone()).unwrap_or_else(|_| Config::new(data_dir));
+        Engine::open(config)
+    };
+    match tokio::task::spawn_blocking(open).await {
         Ok(Ok(engine)) => Ok(engine),
         Ok(Err(error)) => Err(error.to_string()),
         Err(error) => Err(format!("opening the index ended unexpectedly: {error}")),

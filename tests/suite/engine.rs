@@ -197,12 +197,18 @@ async fn a_damaged_keyword_index_is_rebuilt_from_the_store() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn without_a_model_words_still_answer() {
-    let place = Place::with_bread().await;
-    let missing = place.dir.path().join("no-such-model");
-    let engine =
-        Engine::open(Config { model: ModelFiles::Folder(missing), ..place.config() }).unwrap();
+    let place = Place::new();
+    place.write("bread.txt", BREAD);
+    let folder = crate::tiny_model::write(place.dir.path(), "gone", 1);
+    let config = Config { model: ModelFiles::Folder(folder.clone()), ..place.config() };
+    let engine = Engine::open(config.clone()).unwrap();
+    index(&engine, &place.files()).await;
+    engine.close().await;
+    drop(engine);
+    fs::remove_dir_all(&folder).unwrap();
+    let engine = Engine::open(config).unwrap();
     let ModelState::Failed { reason, .. } = engine.wait_for_model().await else { panic!("loaded") };
-    assert!(reason.contains("no-such-model") && reason.contains("config.json"), "{reason}");
+    assert!(reason.contains("gone") && reason.contains("config.json"), "{reason}");
     assert_eq!(search(&engine, "dough", SearchMode::Hybrid).await, ["bread.txt"]);
     let mut semantic = SearchRequest::new("dough");
     semantic.mode = SearchMode::Semantic;
@@ -211,7 +217,7 @@ async fn without_a_model_words_still_answer() {
     let JobOutcome::Failed { reason } = engine.index(vec![place.files()]).outcome().await else {
         panic!("indexed without a model")
     };
-    assert!(reason.contains("no-such-model"), "{reason}");
+    assert!(reason.contains("gone"), "{reason}");
     assert!(!engine.diagnose(true).await.unwrap().ok);
 }
 

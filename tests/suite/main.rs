@@ -13,5 +13,7 @@ mod interrupt;
 mod lode;
 mod placement;
 mod process;
+mod switch;
+mod tiny_model;
 #[cfg(all(feature = "desktop", target_os = "linux"))]
 mod ui;

@@ -61,9 +61,15 @@ impl Notices {
                 let text = format!("Cancelled. {kept} indexed before that, and kept.");
                 (NoticeTone::Quiet, text, report.skipped.len())
             }
-            JobOutcome::Failed { reason } => {
-                (NoticeTone::Warning, format!("Indexing stopped: {reason}"), 0)
+            JobOutcome::Switched { model, report } => {
+                let text = format!("Searches use {model} now.");
+                (NoticeTone::Quiet, text, report.skipped.len())
             }
+            JobOutcome::SwitchPaused { model } => {
+                let text = format!("The switch to {model} goes on at the next start.");
+                (NoticeTone::Quiet, text, 0)
+            }
+            JobOutcome::Failed { reason } => (NoticeTone::Warning, format!("Stopped: {reason}"), 0),
         };
         Some(self.add(tone, text, (skipped > 0).then_some(NoticeAction::ShowSkipped)))
     }
@@ -124,7 +130,7 @@ mod tests {
         assert_eq!(nothing.text, "Nothing to index there.");
         assert!(nothing.fades());
         let failed = ended(JobOutcome::Failed { reason: "disk full".into() });
-        assert_eq!(failed.text, "Indexing stopped: disk full");
+        assert_eq!(failed.text, "Stopped: disk full");
         assert!(!failed.fades());
     }
 
