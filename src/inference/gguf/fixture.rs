@@ -49,8 +49,18 @@ impl TinyModel {
         let mut pieces = vec![("<unk>", 2, 0.0), ("<s>", 3, 0.0), ("</s>", 3, 0.0)];
         let bytes: Vec<String> = (0..=u8::MAX).map(|byte| format!("<0x{byte:02X}>")).collect();
         pieces.extend(bytes.iter().map(|byte| (byte.as_str(), 6, 0.0)));
-        let words =
-            ["\u{2581}he", "he", "ll", "llo", "\u{2581}hello", "\u{2581}w", "or", "\u{2581}wor"];
+        let words = [
+            "\u{2581}he",
+            "he",
+            "ll",
+            "llo",
+            "\u{2581}hello",
+            "\u{2581}w",
+            "or",
+            "\u{2581}wor",
+            "wo",
+            "ow",
+        ];
         pieces.extend((1..).zip(words).map(|(rank, word)| (word, 1, -(rank as f32))));
         let letters = ["\u{2581}", "h", "e", "l", "o", "w", "r", "d"];
         pieces.extend((20..).zip(letters).map(|(rank, letter)| (letter, 1, -(rank as f32))));

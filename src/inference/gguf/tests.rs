@@ -43,6 +43,8 @@ fn sentence_piece_marks_spaces_and_falls_back_to_bytes() {
     assert_eq!(words, [" hello", " wor", "l", "d"]);
     let bytes: Vec<u8> = ids[5..].iter().flat_map(|id| tokenizer.bytes(*id)).copied().collect();
     assert_eq!(bytes, "é".as_bytes());
+    // "wo" has a better score than "ow".
+    assert_eq!(texts(&tokenizer, &tokenizer.encode("owo").unwrap()), ["", " ", "o", "wo"]);
     assert_eq!(tokenizer.encode("<s>hello").unwrap().iter().filter(|id| **id == 1).count(), 1);
 }
 
