@@ -7,6 +7,8 @@ mod gelu;
 mod padded;
 mod softmax;
 
+pub(in crate::inference) use self::device::{is_full, message};
+
 use std::ops::Range;
 
 use candle_core::{DType, Device, Tensor};

@@ -9,7 +9,7 @@ use crate::gpu::{
     DecoderModel, Generation, GenerationStep, ModelError, ModelInfo, ModelKind, Sampling,
 };
 use crate::inference::backend::Backend as _;
-use crate::inference::backend::candle::CandleBackend;
+use crate::inference::backend::candle::{self, CandleBackend};
 
 /// Tokens of a prompt that are read in one step at most, which bounds what the scores of attention
 /// take: heads x 512 x tokens so far x 4 bytes.
@@ -154,9 +154,8 @@ impl Session {
 
 /// Tells a full device, after which a smaller step or another model may succeed, from other failures.
 pub(super) fn model_error(error: &candle_core::Error) -> ModelError {
-    let message = error.to_string();
-    let lower = message.to_lowercase();
-    if lower.contains("out of memory") || lower.contains("out_of_memory") {
+    let message = candle::message(error);
+    if candle::is_full(&message) {
         ModelError::out_of_memory(message)
     } else {
         ModelError::new(message)

@@ -83,13 +83,25 @@ fn name(device: &Device) -> Option<String> {
     }
 }
 
+/// What happened, on one line: candle appends a backtrace where the environment asks for those.
+pub(in crate::inference) fn message(error: &candle_core::Error) -> String {
+    match error {
+        candle_core::Error::WithBacktrace { inner, .. } => message(inner),
+        error => error.to_string().lines().map(str::trim).collect::<Vec<_>>().join(" "),
+    }
+}
+
 /// Drivers say that memory is out in words alone.
+pub(in crate::inference) fn is_full(message: &str) -> bool {
+    let words = message.to_lowercase();
+    ["out of memory", "out_of_memory", "alloc_failed", "failed to create metal resource"]
+        .iter()
+        .any(|sign| words.contains(sign))
+}
+
 pub(super) fn failed(device: &str, error: &candle_core::Error) -> BackendError {
-    let message = error.to_string();
-    let (device, words) = (device.to_owned(), message.to_lowercase());
-    let full =
-        ["out of memory", "out_of_memory", "alloc_failed", "failed to create metal resource"];
-    if full.iter().any(|sign| words.contains(sign)) {
+    let (device, message) = (device.to_owned(), message(error));
+    if is_full(&message) {
         BackendError::OutOfMemory { device, message }
     } else {
         BackendError::Device { device, message }
@@ -100,6 +112,15 @@ pub(super) fn failed(device: &str, error: &candle_core::Error) -> BackendError {
 mod tests {
     use super::*;
     use crate::gpu::ModelError;
+
+    #[test]
+    fn an_error_is_one_line_without_a_backtrace() {
+        let error = candle_core::Error::WithBacktrace {
+            inner: Box::new(candle_core::Error::Msg("no\n  driver".to_owned())),
+            backtrace: Box::new(std::backtrace::Backtrace::force_capture()),
+        };
+        assert_eq!(failed("CUDA", &error).to_string(), "device CUDA failed: no driver");
+    }
 
     #[test]
     fn a_full_device_is_told_from_a_broken_one() {
