@@ -11,6 +11,7 @@ import importlib.util
 import json
 import random
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -20,11 +21,15 @@ from tokenizers import Tokenizer
 TEXTS = 600
 # Two tokens are [CLS] and [SEP]; the rest leaves room for words that are cut differently in company.
 CHUNK_TOKENS_MAX = 250
+# Lengths that an index sees: 190 tokens on average.
+CHUNK_TOKENS_MIN = 50
 BOOKS = ("book", "reference", "nomicon", "cargo")
 
 
 def rust_documentation():
     """The pages of the books that come with a Rust toolchain, as plain text."""
+    if not shutil.which("rustc"):
+        return
     root = subprocess.run(
         ["rustc", "--print", "sysroot"], check=True, capture_output=True, text=True
     ).stdout.strip()
@@ -46,24 +51,24 @@ def python_documentation():
 
 
 def chunks(pages, tokenizer):
-    """Paragraphs, joined while they fit; one that does not fit by itself is left out."""
+    """Paragraphs, joined while they fit; one that does not fit by itself is left out, and so is what
+    is too short."""
 
     def tokens(text):
         return len(tokenizer.encode(text, add_special_tokens=False).ids)
 
     for page in pages:
-        current = ""
+        joined = [""]
         tidy = re.sub(r"[ \t]+", " ", page)
         for paragraph in filter(None, (part.strip() for part in re.split(r"\n\s*\n", tidy))):
-            joined = f"{current}\n\n{paragraph}" if current else paragraph
-            if tokens(joined) <= CHUNK_TOKENS_MAX:
-                current = joined
-                continue
-            if current:
-                yield current
-            current = paragraph if tokens(paragraph) <= CHUNK_TOKENS_MAX else ""
-        if current:
-            yield current
+            longer = f"{joined[-1]}\n\n{paragraph}".strip()
+            if tokens(longer) <= CHUNK_TOKENS_MAX:
+                joined[-1] = longer
+            else:
+                joined.append(paragraph)
+        for text in joined:
+            if CHUNK_TOKENS_MIN <= tokens(text) <= CHUNK_TOKENS_MAX:
+                yield text
 
 
 def make_texts(model, output, jsonl=None):
@@ -73,6 +78,7 @@ def make_texts(model, output, jsonl=None):
     else:
         tokenizer = Tokenizer.from_file(str(Path(model) / "tokenizer.json"))
         tokenizer.no_truncation()
+        tokenizer.no_padding()
         source, texts = "the Rust books of this toolchain", list(chunks(rust_documentation(), tokenizer))
         if len(texts) < TEXTS:
             source, texts = "SciPy's doc comments", list(chunks(python_documentation(), tokenizer))
