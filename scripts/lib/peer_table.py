@@ -54,7 +54,7 @@ def best_of(rounds):
         "query_ms": min(measured["query_ms"] for measured in rounds),
         "peak_bytes": max(measured["peak_bytes"] for measured in rounds),
         "batch_size": rounds[rates.index(max(rates))].get("batch_size"),
-        "spread": max(rates) / min(rates) - 1.0,
+        "spread": max(rates) / min(rates) - 1.0 if len(rates) > 1 else None,
     }
 
 
@@ -72,7 +72,7 @@ def cells(name, best, fidelity_of_row, reference_rate, texts, texts_all):
         f"{least:.5f}",
         f"{mean:.5f}",
         f"{best['peak_bytes'] / 1e6:,.0f} MB",
-        f"{best['spread'] * 100:.0f} %",
+        "one round" if best["spread"] is None else f"{best['spread'] * 100:.0f} %",
     )
 
 

@@ -61,6 +61,7 @@ class Rounds(unittest.TestCase):
         self.assertEqual(best["peak_bytes"], 7)
         self.assertEqual(best["batch_size"], 32)
         self.assertAlmostEqual(best["spread"], 0.25, 12)
+        self.assertIsNone(peer_table.best_of([measured("a", 1_000.0)])["spread"])
 
 
 class Table(unittest.TestCase):
@@ -77,11 +78,11 @@ class Table(unittest.TestCase):
         self.assertEqual(cells(head), list(peer_table.HEADER))
         self.assertEqual(
             cells(peer),
-            ["peer, batches of 8", "7,850", "1.00", "5.00 ms", "1.00000", "1.00000", "100 MB", "0 %"],
+            ["peer, batches of 8", "7,850", "1.00", "5.00 ms", "1.00000", "1.00000", "100 MB", "one round"],
         )
         self.assertEqual(
             cells(ours),
-            ["ours (the first 1 texts)", "23,550", "3.00", "1.23 ms", "0.80000", "0.80000", "99 MB", "0 %"],
+            ["ours (the first 1 texts)", "23,550", "3.00", "1.23 ms", "0.80000", "0.80000", "99 MB", "one round"],
         )
         self.assertLessEqual(set(rule), set("|-:"))
 
