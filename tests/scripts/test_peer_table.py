@@ -38,7 +38,7 @@ class Fidelity(unittest.TestCase):
 
     def test_no_vectors_or_more_than_texts_are_no_measurement(self):
         for vectors in ([], [[1.0], [1.0]]):
-            with self.subTest(vectors=vectors), self.assertRaises(ValueError):
+            with self.subTest(vectors=vectors), self.assertRaisesRegex(ValueError, "reference of 1"):
                 peer_table.fidelity(vectors, [[1.0]])
 
 
