@@ -176,8 +176,8 @@ def main():
     count = int(sys.argv[1]) if len(sys.argv) == 2 else GELU_COEFFICIENTS
 
     coefficients, fitted, in_f32 = fit_exp2()
-    print(f"// 2^f, |f| <= 1/2, lowest degree first: maximal relative error {fitted:.2e}, evaluated in f32")
-    print(f"// (Horner, fused) {in_f32:.2e}.")
+    print("// 2^f, |f| <= 1/2, lowest degree first. Maximal relative error:")
+    print(f"// {fitted:.2e}; evaluated in f32 (Horner, fused) {in_f32:.2e}.")
     print(rust_array("EXP2", coefficients) + "\n")
 
     dense = np.linspace(-8.0, 8.0, 1_000_001).astype(np.float32)
@@ -190,10 +190,11 @@ def main():
     )
     fit_error = np.abs(np.float64(dense) * (0.5 + z * fitted) - exact).max()
     ends = gelu.cdf(np.array([-gelu.limit, gelu.limit]))
-    print("// gelu(x) = x (1/2 + t P(t^2 - GELU_CENTER)), t = x clamped to +-GELU_LIMIT, lowest degree first.")
-    print(f"// Maximal absolute error on [-8, 8]: {fit_error:.2e}; evaluated in f32 (Horner, fused)")
-    print(f"// {error.max():.2e}, at x = {dense[error.argmax()]:.3f}. The factor of x beyond the limit is")
-    print(f"// {ends[1]:.9g} above it and {ends[0]:.2g} below.")
+    print("// gelu(x) = x (1/2 + t P(t^2 - GELU_CENTER)), t = x clamped to +-GELU_LIMIT.")
+    print("// The coefficients of P, lowest degree first. Maximal absolute error on [-8, 8]:")
+    print(f"// {fit_error:.2e}; evaluated in f32 (Horner, fused) {error.max():.2e}, at x =")
+    print(f"// {dense[error.argmax()]:.3f}. The factor of x beyond the limit is {ends[1]:.9g} above and")
+    print(f"// {ends[0]:.2g} below.")
     print(f"const GELU_LIMIT: f32 = {rust(gelu.limit)};")
     print(f"const GELU_CENTER: f32 = {rust(gelu.center)};")
     print(rust_array("GELU", gelu.coefficients))

@@ -79,9 +79,11 @@ def make_texts(model, output, jsonl=None):
         tokenizer = Tokenizer.from_file(str(Path(model) / "tokenizer.json"))
         tokenizer.no_truncation()
         tokenizer.no_padding()
-        source, texts = "the Rust books of this toolchain", list(chunks(rust_documentation(), tokenizer))
+        source = "the Rust books of this toolchain"
+        texts = list(chunks(rust_documentation(), tokenizer))
         if len(texts) < TEXTS:
-            source, texts = "SciPy's doc comments", list(chunks(python_documentation(), tokenizer))
+            source = "SciPy's doc comments"
+            texts = list(chunks(python_documentation(), tokenizer))
         random.Random(0).shuffle(texts)
     texts = texts[:TEXTS]
     Path(output).write_text(json.dumps(texts))

@@ -1,4 +1,4 @@
-"""How scripts/lib/embedding_peers.py chooses what a system embeds; its packages are not needed for that.
+"""How scripts/lib/embedding_peers.py chooses what a system embeds; needs none of its packages.
 
 Run with: python3 -m unittest discover -s tests/scripts
 """
