@@ -7,8 +7,10 @@ mod clock;
 mod directory;
 mod file;
 mod path;
+mod simd;
 
 pub use clock::now_seconds;
 pub use directory::{DATA_DIR_VARIABLE, DirectoryError, data_dir, restrict_to_owner};
 pub use file::{directory_bytes, free_bytes, is_cloud_placeholder, modified_seconds};
 pub use path::resolve;
+pub use simd::{SIMD_VARIABLE, Simd};

@@ -90,6 +90,12 @@ impl TokenBatch {
         self.starts.windows(2).map(|pair| pair[0]..pair[1])
     }
 
+    /// How many tokens of its sequence stand before token `at` of [`TokenBatch::ids`].
+    #[must_use]
+    pub fn position(&self, at: usize) -> usize {
+        at - self.starts[self.starts.partition_point(|start| *start <= at) - 1]
+    }
+
     /// Tokens of the longest sequence.
     #[must_use]
     pub fn longest(&self) -> usize {
@@ -117,5 +123,6 @@ mod tests {
         batch.push(&[3]);
         assert_eq!(batch.ranges().collect::<Vec<_>>(), [0..2, 2..3]);
         assert_eq!((batch.tokens(), batch.sequences(), batch.longest()), (3, 2, 2));
+        assert_eq!([0, 1, 2].map(|at| batch.position(at)), [0, 1, 0]);
     }
 }

@@ -1,10 +1,16 @@
+use std::cell::Cell;
 use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc;
+use std::time::Duration;
 
 use tokio::runtime::{Builder, Runtime};
 
 /// Threads that run futures; whatever computes goes to the blocking pool.
 const WORKERS: usize = 2;
+
+/// How long the workers may take to begin before others get threads as well.
+const BEGINNING: Duration = Duration::from_secs(1);
 
 /// The engine's runtime, whose threads are named by what they do, so that a trace shows work that runs
 /// where it should not.
@@ -15,5 +21,27 @@ pub(super) fn start() -> io::Result<Runtime> {
         at if at < WORKERS => format!("lodestone-async-{at}"),
         at => format!("lodestone-blocking-{}", at - WORKERS),
     };
-    Builder::new_multi_thread().worker_threads(WORKERS).thread_name_fn(name).enable_all().build()
+    let (begun, workers_begun) = mpsc::sync_channel(WORKERS);
+    let runtime = Builder::new_multi_thread()
+        .worker_threads(WORKERS)
+        .thread_name_fn(name)
+        .on_thread_park(move || {
+            thread_local! {
+                static HAS_BEGUN: Cell<bool> = const { Cell::new(false) };
+            }
+            if !HAS_BEGUN.replace(true) {
+                // Full only when a worker was replaced, long after the beginning.
+                drop(begun.try_send(()));
+            }
+        })
+        .enable_all()
+        .build()?;
+    // A worker is a task of the blocking pool like any other: had the pool something else to do before
+    // both run, a thread named for the one could be given the other.
+    for _ in 0..WORKERS {
+        if workers_begun.recv_timeout(BEGINNING).is_err() {
+            break;
+        }
+    }
+    Ok(runtime)
 }

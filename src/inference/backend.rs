@@ -1,6 +1,7 @@
 //! The operations that an encoder is made of, as each kind of device can fuse them.
 
 pub mod candle;
+pub mod cpu;
 
 use std::fmt::Debug;
 
@@ -66,10 +67,10 @@ pub struct Attention {
 /// Lookup tables of a BERT: word `[vocabulary, width]`, position `[positions, width]` whose row 0 is a
 /// sequence's first token, and the row of the one token type in use, `[width]`.
 #[derive(Debug)]
-pub struct EmbeddingTables<M, V> {
-    pub word: M,
+pub struct EmbeddingTables<T, V> {
+    pub word: T,
     /// `None` where attention alone knows positions.
-    pub position: Option<M>,
+    pub position: Option<T>,
     pub token_type: V,
 }
 
@@ -88,40 +89,78 @@ pub struct LayerNorm<V> {
     pub epsilon: f64,
 }
 
+/// Weights on the host, ready to be brought to a device.
+#[derive(Debug)]
+pub struct Staged<T> {
+    pub weights: T,
+    /// What they will take of the device's memory.
+    pub bytes: u64,
+}
+
 /// A device with weights on it. Activations are `[tokens, width]`, sequences laid end to end without
 /// padding, so no operation but attention and pooling needs to know where one ends.
 pub trait Backend {
     /// Activations on the device.
     type Tensor: Debug;
+    /// Rows to look up.
+    type Table: Debug;
     /// A weight matrix in the layout that the device multiplies fastest.
     type Matrix: Debug;
     /// A weight vector.
     type Vector: Debug;
-    /// Weights on the host, ready to be copied to the device.
-    type Staged: Debug + Send;
+    type StagedTable: Debug + Send;
+    type StagedMatrix: Debug + Send;
+    type StagedVector: Debug + Send;
     /// Where the sequences of a batch lie, as the device wants to know it.
     type Plan: Debug;
 
-    /// Converts weights of `[rows, columns]` with equal columns, or vectors, one below the other. Needs
-    /// no device, so that another thread can do it before the device has a moment.
+    /// Converts a lookup table `[rows, width]`. Staging needs no device, so that another thread can do it
+    /// before the device has a moment.
     ///
     /// # Errors
     /// When the host has no room.
-    fn stage(precision: Precision, parts: &[WeightView<'_>]) -> Result<Self::Staged, BackendError>;
+    fn stage_table(
+        precision: Precision,
+        table: &WeightView<'_>,
+    ) -> Result<Staged<Self::StagedTable>, BackendError>;
+
+    /// Converts matrices `[outputs, inputs]` of equal shape, one below the other.
+    ///
+    /// # Errors
+    /// When the host has no room.
+    fn stage_matrix(
+        precision: Precision,
+        parts: &[WeightView<'_>],
+    ) -> Result<Staged<Self::StagedMatrix>, BackendError>;
+
+    /// Converts vectors, one behind the other.
+    ///
+    /// # Errors
+    /// When the host has no room.
+    fn stage_vector(
+        precision: Precision,
+        parts: &[WeightView<'_>],
+    ) -> Result<Staged<Self::StagedVector>, BackendError>;
 
     fn device(&self) -> DeviceInfo;
+
+    /// Brings a table to the device.
+    ///
+    /// # Errors
+    /// When the device has no room.
+    fn table(&self, staged: Self::StagedTable) -> Result<Self::Table, BackendError>;
 
     /// Brings a matrix to the device.
     ///
     /// # Errors
     /// When the device has no room.
-    fn matrix(&self, staged: Self::Staged) -> Result<Self::Matrix, BackendError>;
+    fn matrix(&self, staged: Self::StagedMatrix) -> Result<Self::Matrix, BackendError>;
 
     /// Brings a vector to the device.
     ///
     /// # Errors
     /// When the device has no room.
-    fn vector(&self, staged: Self::Staged) -> Result<Self::Vector, BackendError>;
+    fn vector(&self, staged: Self::StagedVector) -> Result<Self::Vector, BackendError>;
 
     /// Says where the sequences of `batch` lie, once for all layers of a forward pass.
     ///
@@ -140,12 +179,12 @@ pub trait Backend {
     fn embed(
         &mut self,
         batch: &TokenBatch,
-        tables: &EmbeddingTables<Self::Matrix, Self::Vector>,
+        tables: &EmbeddingTables<Self::Table, Self::Vector>,
         norm: &LayerNorm<Self::Vector>,
     ) -> Result<Self::Tensor, BackendError>;
 
     /// activation(x · weightᵀ + bias): `[tokens, inputs]` to `[tokens, outputs]`, half of that with
-    /// [`Activation::Geglu`].
+    /// [`Activation::Geglu`], whose matrix was staged as two parts.
     ///
     /// # Errors
     /// When the device fails.

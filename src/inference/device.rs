@@ -3,8 +3,10 @@
 //! Devices are tried in order. What a device does wrong becomes a notice of the model that then runs on
 //! the next one, so that a person can see why the machine is slower than it could be.
 
+mod cpu;
 mod self_test;
 
+pub(super) use self::cpu::loader as cpu_loader;
 pub(super) use self_test::{Oracle, SelfTest};
 
 use std::panic::{AssertUnwindSafe, catch_unwind};

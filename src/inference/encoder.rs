@@ -96,7 +96,7 @@ pub struct Encoder<B: Backend> {
     backend: B,
     config: EncoderConfig,
     attention: Attention,
-    parameters: Parameters<B::Matrix, B::Vector>,
+    parameters: Parameters<B::Table, B::Matrix, B::Vector>,
     memory_bytes: u64,
 }
 

@@ -17,6 +17,7 @@ use super::{EncoderConfig, EncoderLoader, Weights, WeightsError, bundled};
 use crate::config::{DeviceChoice, ModelFiles};
 use crate::data::TokenBatch;
 use crate::gpu::{DeviceKind, Lane, ModelId, ModelLoader};
+use crate::platform::Simd;
 use crate::tokenization::{Tokenizer, TokenizerError};
 
 #[derive(Debug, thiserror::Error)]
@@ -101,11 +102,13 @@ impl EmbeddingModel {
     ) -> Result<Arc<dyn ModelLoader>, ModelFilesError> {
         let (weights, config) = (Arc::new(self.weights), self.config);
         let candidate = |kind: DeviceKind| -> Arc<dyn ModelLoader> {
-            let open = Arc::new(move |lane: Lane| {
-                CandleBackend::open(kind, lane.index, (threads / lane.lanes).max(1))
-            });
+            let (weights, config) = (Arc::clone(&weights), config.clone());
+            if kind == DeviceKind::Cpu {
+                return device::cpu_loader(weights, config, Simd::detect(), threads);
+            }
+            let open = Arc::new(move |lane: Lane| CandleBackend::open(kind, lane.index, 1));
             let precision = CandleBackend::precision(kind);
-            Arc::new(EncoderLoader::new(Arc::clone(&weights), config.clone(), precision, open))
+            Arc::new(EncoderLoader::new(weights, config, precision, open))
         };
         let built: Vec<DeviceKind> = CandleBackend::kinds().collect();
         let (kinds, notice) = device::order(choice, &built);

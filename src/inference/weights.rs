@@ -1,4 +1,5 @@
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use memmap2::Mmap;
 use safetensors::{Dtype, SafeTensors};
@@ -35,12 +36,24 @@ pub enum WeightType {
     F32,
 }
 
+impl WeightType {
+    #[must_use]
+    pub fn bytes(self) -> usize {
+        match self {
+            Self::F16 | Self::Bf16 => 2,
+            Self::F32 => 4,
+        }
+    }
+}
+
 /// A tensor as it lies in the file, row by row, little-endian.
 #[derive(Clone, Debug)]
 pub struct WeightView<'a> {
     pub shape: Vec<usize>,
     pub dtype: WeightType,
     pub bytes: &'a [u8],
+    /// What the bytes are part of.
+    pub weights: &'a Arc<Weights>,
 }
 
 impl<'a> WeightView<'a> {
@@ -52,6 +65,7 @@ impl<'a> WeightView<'a> {
             shape: std::iter::once(range.len()).chain(self.shape[1..].iter().copied()).collect(),
             dtype: self.dtype,
             bytes: &self.bytes[range.start * row_bytes..range.end * row_bytes],
+            weights: self.weights,
         }
     }
 }
@@ -75,18 +89,22 @@ impl Weights {
         Ok(Self { name: path.display().to_string(), bytes: Bytes::Mapped(map) })
     }
 
+    /// The whole file.
+    #[must_use]
+    pub fn bytes(&self) -> &[u8] {
+        match &self.bytes {
+            Bytes::Embedded(bytes) => bytes,
+            Bytes::Mapped(map) => map.as_ref(),
+        }
+    }
+
     /// Reads the header and checks it against the length of the file.
     ///
     /// # Errors
     /// When the bytes are no safetensors, or cut short.
-    pub fn tensors(&self) -> Result<Tensors<'_>, WeightsError> {
-        let bytes = match &self.bytes {
-            Bytes::Embedded(bytes) => bytes,
-            Bytes::Mapped(map) => map.as_ref(),
-        };
-        let inner = SafeTensors::deserialize(bytes).map_err(|error| WeightsError::Damaged {
-            name: self.name.clone(),
-            reason: error.to_string(),
+    pub fn tensors(self: &Arc<Self>) -> Result<Tensors<'_>, WeightsError> {
+        let inner = SafeTensors::deserialize(self.bytes()).map_err(|error| {
+            WeightsError::Damaged { name: self.name.clone(), reason: error.to_string() }
         })?;
         let prefix = inner
             .names()
@@ -94,7 +112,7 @@ impl Weights {
             .find_map(|name| name.strip_suffix("embeddings.word_embeddings.weight"))
             .unwrap_or_default()
             .to_owned();
-        Ok(Tensors { name: &self.name, inner, prefix })
+        Ok(Tensors { weights: self, inner, prefix })
     }
 }
 
@@ -102,7 +120,7 @@ impl Weights {
 /// which is found and added.
 #[derive(Debug)]
 pub struct Tensors<'a> {
-    name: &'a str,
+    weights: &'a Arc<Weights>,
     inner: SafeTensors<'a>,
     prefix: String,
 }
@@ -113,10 +131,10 @@ impl<'a> Tensors<'a> {
     pub fn get(&self, tensor: &str, shape: &[usize]) -> Result<WeightView<'a>, WeightsError> {
         let full = format!("{}{tensor}", self.prefix);
         let missing =
-            |_| WeightsError::Missing { name: self.name.to_owned(), tensor: full.clone() };
+            |_| WeightsError::Missing { name: self.weights.name.clone(), tensor: full.clone() };
         let view = self.inner.tensor(&full).map_err(missing)?;
         let unexpected = || WeightsError::Shape {
-            name: self.name.to_owned(),
+            name: self.weights.name.clone(),
             tensor: full.clone(),
             expected: format!("{shape:?} of F16, BF16 or F32"),
             got: format!("{:?} of {:?}", view.shape(), view.dtype()),
@@ -130,6 +148,6 @@ impl<'a> Tensors<'a> {
         if view.shape() != shape {
             return Err(unexpected());
         }
-        Ok(WeightView { shape: shape.to_vec(), dtype, bytes: view.data() })
+        Ok(WeightView { shape: shape.to_vec(), dtype, bytes: view.data(), weights: self.weights })
     }
 }

@@ -4,6 +4,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed, and says where")]
 
+mod allocation;
 mod chat;
 mod corpus;
 mod crash;

@@ -17,6 +17,7 @@ use self::gelu::{Geglu, Gelu};
 use self::padded::PaddedPlan;
 use super::{
     Activation, Attention, Backend, BackendError, EmbeddingTables, LayerNorm, Linear, Precision,
+    Staged,
 };
 use crate::data::TokenBatch;
 use crate::gpu::DeviceInfo;
@@ -76,35 +77,42 @@ impl CandleBackend {
 
 impl Backend for CandleBackend {
     type Tensor = Tensor;
+    type Table = Tensor;
     type Matrix = Tensor;
     type Vector = Tensor;
-    /// On the CPU.
-    type Staged = Tensor;
+    // Staged tensors are candle's on the CPU.
+    type StagedTable = Tensor;
+    type StagedMatrix = Tensor;
+    type StagedVector = Tensor;
     type Plan = Plan;
 
-    fn stage(precision: Precision, parts: &[WeightView<'_>]) -> Result<Tensor, BackendError> {
-        let target = match precision {
-            Precision::F16 => DType::F16,
-            Precision::F32 => DType::F32,
-        };
-        let convert = |view: &WeightView<'_>| {
-            let stored = match view.dtype {
-                WeightType::F16 => DType::F16,
-                WeightType::Bf16 => DType::BF16,
-                WeightType::F32 => DType::F32,
-            };
-            Tensor::from_raw_buffer(view.bytes, stored, &view.shape, &Device::Cpu)?.to_dtype(target)
-        };
-        let staged = parts.iter().map(convert).collect::<candle_core::Result<Vec<_>>>();
-        let staged = staged.and_then(|parts| match parts.as_slice() {
-            [one] => Ok(one.clone()),
-            parts => Tensor::cat(parts, 0),
-        });
-        staged.map_err(|error| device::failed("CPU", &error))
+    fn stage_table(
+        precision: Precision,
+        table: &WeightView<'_>,
+    ) -> Result<Staged<Tensor>, BackendError> {
+        stage(precision, std::slice::from_ref(table))
+    }
+
+    fn stage_matrix(
+        precision: Precision,
+        parts: &[WeightView<'_>],
+    ) -> Result<Staged<Tensor>, BackendError> {
+        stage(precision, parts)
+    }
+
+    fn stage_vector(
+        precision: Precision,
+        parts: &[WeightView<'_>],
+    ) -> Result<Staged<Tensor>, BackendError> {
+        stage(precision, parts)
     }
 
     fn device(&self) -> DeviceInfo {
         self.info.clone()
+    }
+
+    fn table(&self, staged: Tensor) -> Result<Tensor, BackendError> {
+        self.move_here(&staged)
     }
 
     fn matrix(&self, staged: Tensor) -> Result<Tensor, BackendError> {
@@ -200,6 +208,30 @@ impl Backend for CandleBackend {
             Plan::Padded(plan) => plan.pool(x, pooling),
         })
     }
+}
+
+/// Converts weights of equal columns, one below the other.
+fn stage(precision: Precision, parts: &[WeightView<'_>]) -> Result<Staged<Tensor>, BackendError> {
+    let target = match precision {
+        Precision::F16 => DType::F16,
+        Precision::F32 => DType::F32,
+    };
+    let convert = |view: &WeightView<'_>| {
+        let stored = match view.dtype {
+            WeightType::F16 => DType::F16,
+            WeightType::Bf16 => DType::BF16,
+            WeightType::F32 => DType::F32,
+        };
+        Tensor::from_raw_buffer(view.bytes, stored, &view.shape, &Device::Cpu)?.to_dtype(target)
+    };
+    let staged = parts.iter().map(convert).collect::<candle_core::Result<Vec<_>>>();
+    let staged = staged.and_then(|parts| match parts.as_slice() {
+        [one] => Ok(one.clone()),
+        parts => Tensor::cat(parts, 0),
+    });
+    let weights = staged.map_err(|error| device::failed("CPU", &error))?;
+    let bytes = (weights.elem_count() * precision.bytes()) as u64;
+    Ok(Staged { weights, bytes })
 }
 
 fn multiply(x: &Tensor, linear: &Linear<Tensor, Tensor>) -> candle_core::Result<Tensor> {

@@ -1,18 +1,21 @@
 //! Which tensors an encoder has, by the names that transformers gives them.
 
 use std::cell::Cell;
+use std::marker::PhantomData;
+use std::sync::Arc;
 
 use super::{EncoderConfig, EncoderError, FeedForward, Positions};
 use crate::inference::backend::{
-    Backend, BackendError, EmbeddingTables, LayerNorm, Linear, Precision,
+    Backend, BackendError, EmbeddingTables, LayerNorm, Linear, Precision, Staged,
 };
 use crate::inference::weights::Tensors;
 use crate::inference::{WeightView, Weights, WeightsError};
 
-/// The parameters of an encoder, where `M` and `V` are staged on the host or lie on a device.
+/// The parameters of an encoder, where tables, matrices and vectors are staged on the host or lie on a
+/// device.
 #[derive(Debug)]
-pub(super) struct Parameters<M, V> {
-    pub tables: EmbeddingTables<M, V>,
+pub(super) struct Parameters<T, M, V> {
+    pub tables: EmbeddingTables<T, V>,
     pub norm: LayerNorm<V>,
     pub layers: Vec<Layer<M, V>>,
 }
@@ -41,20 +44,30 @@ const BERT: LayerNames =
 const JINA: LayerNames =
     LayerNames { up: "mlp.gated_layers", down: "mlp.wo", down_norm: "mlp.layernorm" };
 
-/// Parameters on the host with the bytes that they will take on the device.
-pub(super) type Staged<B> = Parameters<<B as Backend>::Staged, <B as Backend>::Staged>;
+type StagedTables<B> = EmbeddingTables<<B as Backend>::StagedTable, <B as Backend>::StagedVector>;
+type StagedLinear<B> = Linear<<B as Backend>::StagedMatrix, <B as Backend>::StagedVector>;
+pub(super) type StagedLayer<B> = Layer<<B as Backend>::StagedMatrix, <B as Backend>::StagedVector>;
 
-/// Finds every tensor, checks its shape and converts it for a device of `precision`.
+/// Parameters on the host.
+pub(super) type StagedParameters<B> = Parameters<
+    <B as Backend>::StagedTable,
+    <B as Backend>::StagedMatrix,
+    <B as Backend>::StagedVector,
+>;
+
+/// Finds every tensor, checks its shape and converts it for a device of `precision`; with the bytes that
+/// all will take there.
 ///
 /// # Errors
 /// When a tensor is missing or misshapen.
 pub(super) fn stage<B: Backend>(
-    weights: &Weights,
+    weights: &Arc<Weights>,
     config: &EncoderConfig,
     precision: Precision,
-) -> Result<(Staged<B>, u64), EncoderError> {
+) -> Result<(StagedParameters<B>, u64), EncoderError> {
     let tensors = weights.tensors()?;
-    let stager = Stager::<B> { tensors, config, precision, bytes: Cell::new(0), stage: B::stage };
+    let stager =
+        Stager::<B> { tensors, config, precision, bytes: Cell::new(0), backend: PhantomData };
     let parameters = Parameters {
         tables: stager.tables()?,
         norm: stager.norm("embeddings.LayerNorm")?,
@@ -68,17 +81,29 @@ struct Stager<'a, B: Backend> {
     config: &'a EncoderConfig,
     precision: Precision,
     bytes: Cell<u64>,
-    stage: fn(Precision, &[WeightView<'_>]) -> Result<B::Staged, BackendError>,
+    backend: PhantomData<B>,
 }
 
 impl<B: Backend> Stager<'_, B> {
-    fn convert(&self, parts: &[WeightView<'_>]) -> Result<B::Staged, BackendError> {
-        let numbers: usize = parts.iter().map(|part| part.shape.iter().product::<usize>()).sum();
-        self.bytes.set(self.bytes.get() + (numbers * self.precision.bytes()) as u64);
-        (self.stage)(self.precision, parts)
+    fn count<T>(&self, staged: Result<Staged<T>, BackendError>) -> Result<T, BackendError> {
+        let Staged { weights, bytes } = staged?;
+        self.bytes.set(self.bytes.get() + bytes);
+        Ok(weights)
     }
 
-    fn tables(&self) -> Result<EmbeddingTables<B::Staged, B::Staged>, EncoderError> {
+    fn table(&self, view: &WeightView<'_>) -> Result<B::StagedTable, BackendError> {
+        self.count(B::stage_table(self.precision, view))
+    }
+
+    fn matrix(&self, parts: &[WeightView<'_>]) -> Result<B::StagedMatrix, BackendError> {
+        self.count(B::stage_matrix(self.precision, parts))
+    }
+
+    fn vector(&self, parts: &[WeightView<'_>]) -> Result<B::StagedVector, BackendError> {
+        self.count(B::stage_vector(self.precision, parts))
+    }
+
+    fn tables(&self) -> Result<StagedTables<B>, EncoderError> {
         let EncoderConfig { vocabulary, token_types, width, .. } = *self.config;
         let table = |name: &str, rows: usize| {
             self.tensors.get(&format!("embeddings.{name}_embeddings.weight"), &[rows, width])
@@ -90,19 +115,19 @@ impl<B: Backend> Stager<'_, B> {
         let token_type =
             WeightView { shape: vec![width], ..table("token_type", token_types)?.rows(0..1) };
         Ok(EmbeddingTables {
-            word: self.convert(&[table("word", vocabulary)?])?,
-            position: position.map(|used| self.convert(&[used])).transpose()?,
-            token_type: self.convert(&[token_type])?,
+            word: self.table(&table("word", vocabulary)?)?,
+            position: position.map(|used| self.table(&used)).transpose()?,
+            token_type: self.vector(&[token_type])?,
         })
     }
 
-    fn layer(&self, at: usize) -> Result<Layer<B::Staged, B::Staged>, EncoderError> {
+    fn layer(&self, at: usize) -> Result<StagedLayer<B>, EncoderError> {
         let EncoderConfig { width, inner, .. } = *self.config;
         let name = |part: &str| format!("encoder.layer.{at}.{part}");
         let qkv = ["query", "key", "value"].map(|part| name(&format!("attention.self.{part}")));
         let (names, up) = match self.config.feed_forward {
             FeedForward::Gelu => (BERT, self.linear(&[name(BERT.up)], inner, width)?),
-            FeedForward::Geglu => (JINA, self.linear_no_bias(&name(JINA.up), 2 * inner, width)?),
+            FeedForward::Geglu => (JINA, self.gated(&name(JINA.up), inner, width)?),
         };
         Ok(Layer {
             qkv: self.linear(&qkv, width, width)?,
@@ -120,30 +145,32 @@ impl<B: Backend> Stager<'_, B> {
         names: &[String],
         outputs: usize,
         inputs: usize,
-    ) -> Result<Linear<B::Staged, B::Staged>, EncoderError> {
+    ) -> Result<StagedLinear<B>, EncoderError> {
         let part = |suffix: &str, shape: &[usize]| -> Result<Vec<_>, WeightsError> {
             names.iter().map(|name| self.tensors.get(&format!("{name}.{suffix}"), shape)).collect()
         };
         Ok(Linear {
-            weight: self.convert(&part("weight", &[outputs, inputs])?)?,
-            bias: Some(self.convert(&part("bias", &[outputs])?)?),
+            weight: self.matrix(&part("weight", &[outputs, inputs])?)?,
+            bias: Some(self.vector(&part("bias", &[outputs])?)?),
         })
     }
 
-    fn linear_no_bias(
+    /// Two projections whose second is gated by the first, in one tensor without a bias.
+    fn gated(
         &self,
         name: &str,
         outputs: usize,
         inputs: usize,
-    ) -> Result<Linear<B::Staged, B::Staged>, EncoderError> {
-        let weight = self.tensors.get(&format!("{name}.weight"), &[outputs, inputs])?;
-        Ok(Linear { weight: self.convert(&[weight])?, bias: None })
+    ) -> Result<StagedLinear<B>, EncoderError> {
+        let both = self.tensors.get(&format!("{name}.weight"), &[2 * outputs, inputs])?;
+        let parts = [both.rows(0..outputs), both.rows(outputs..2 * outputs)];
+        Ok(Linear { weight: self.matrix(&parts)?, bias: None })
     }
 
-    fn norm(&self, name: &str) -> Result<LayerNorm<B::Staged>, EncoderError> {
-        let vector = |suffix: &str| -> Result<B::Staged, EncoderError> {
+    fn norm(&self, name: &str) -> Result<LayerNorm<B::StagedVector>, EncoderError> {
+        let vector = |suffix: &str| -> Result<B::StagedVector, EncoderError> {
             let view = self.tensors.get(&format!("{name}.{suffix}"), &[self.config.width])?;
-            Ok(self.convert(&[view])?)
+            Ok(self.vector(&[view])?)
         };
         let epsilon = self.config.norm_epsilon;
         Ok(LayerNorm { gain: vector("weight")?, bias: vector("bias")?, epsilon })
@@ -156,18 +183,18 @@ pub(super) struct Uploader<'a, B: Backend>(pub &'a B);
 impl<B: Backend> Uploader<'_, B> {
     pub fn tables(
         &self,
-        staged: EmbeddingTables<B::Staged, B::Staged>,
-    ) -> Result<EmbeddingTables<B::Matrix, B::Vector>, BackendError> {
+        staged: StagedTables<B>,
+    ) -> Result<EmbeddingTables<B::Table, B::Vector>, BackendError> {
         Ok(EmbeddingTables {
-            word: self.0.matrix(staged.word)?,
-            position: staged.position.map(|table| self.0.matrix(table)).transpose()?,
+            word: self.0.table(staged.word)?,
+            position: staged.position.map(|table| self.0.table(table)).transpose()?,
             token_type: self.0.vector(staged.token_type)?,
         })
     }
 
     pub fn layer(
         &self,
-        staged: Layer<B::Staged, B::Staged>,
+        staged: StagedLayer<B>,
     ) -> Result<Layer<B::Matrix, B::Vector>, BackendError> {
         Ok(Layer {
             qkv: self.linear(staged.qkv)?,
@@ -179,14 +206,17 @@ impl<B: Backend> Uploader<'_, B> {
         })
     }
 
-    pub fn norm(&self, staged: LayerNorm<B::Staged>) -> Result<LayerNorm<B::Vector>, BackendError> {
+    pub fn norm(
+        &self,
+        staged: LayerNorm<B::StagedVector>,
+    ) -> Result<LayerNorm<B::Vector>, BackendError> {
         let LayerNorm { gain, bias, epsilon } = staged;
         Ok(LayerNorm { gain: self.0.vector(gain)?, bias: self.0.vector(bias)?, epsilon })
     }
 
     fn linear(
         &self,
-        staged: Linear<B::Staged, B::Staged>,
+        staged: StagedLinear<B>,
     ) -> Result<Linear<B::Matrix, B::Vector>, BackendError> {
         Ok(Linear {
             weight: self.0.matrix(staged.weight)?,

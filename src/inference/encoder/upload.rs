@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::parameters::{Layer, Parameters, Staged, Uploader, stage};
+use super::parameters::{Parameters, StagedLayer, StagedParameters, Uploader, stage};
 use super::{Encoder, EncoderConfig, EncoderError};
 use crate::gpu::{Lane, Model, ModelError, ModelLoader, ModelUpload};
 use crate::inference::Weights;
@@ -47,7 +47,7 @@ impl<B: Backend> EncoderLoader<B> {
 
 impl<B> ModelLoader for EncoderLoader<B>
 where
-    B: Backend<Matrix: Send, Vector: Send> + Send + 'static,
+    B: Backend<Table: Send, Matrix: Send, Vector: Send> + Send + 'static,
 {
     fn prepare(&self, lane: Lane) -> Result<Box<dyn ModelUpload>, ModelError> {
         Ok(Box::new(self.stage(lane)?))
@@ -64,11 +64,11 @@ enum Stage<B: Backend> {
     Closed {
         open: OpenBackend<B>,
         lane: Lane,
-        staged: Staged<B>,
+        staged: StagedParameters<B>,
     },
     Open {
         backend: B,
-        staged: Staged<B>,
+        staged: StagedParameters<B>,
     },
     Layers {
         backend: B,
@@ -79,12 +79,13 @@ enum Stage<B: Backend> {
     Over,
 }
 
-type Uploaded<B> = Parameters<<B as Backend>::Matrix, <B as Backend>::Vector>;
-type StagedLayers<B> = std::vec::IntoIter<Layer<<B as Backend>::Staged, <B as Backend>::Staged>>;
+type Uploaded<B> =
+    Parameters<<B as Backend>::Table, <B as Backend>::Matrix, <B as Backend>::Vector>;
+type StagedLayers<B> = std::vec::IntoIter<StagedLayer<B>>;
 
 impl<B> ModelUpload for EncoderUpload<B>
 where
-    B: Backend<Matrix: Send, Vector: Send> + Send + 'static,
+    B: Backend<Table: Send, Matrix: Send, Vector: Send> + Send + 'static,
 {
     fn step(&mut self) -> Result<Option<Model>, ModelError> {
         Ok(self.advance()?.map(|encoder| Model::Encoder(Box::new(encoder))))

@@ -7,9 +7,6 @@ use safetensors::SafeTensors;
 
 use super::*;
 
-/// Rows are compared before they are normalized; their components are about 1.
-const TOLERANCE: f32 = 3e-5;
-
 struct Tiny {
     ids: Vec<u32>,
     /// What the first so many ids give.
@@ -34,39 +31,39 @@ impl Tiny {
         Self { ids, rows, weights: path, config }
     }
 
-    fn load(&self, backend: CandleBackend) -> Encoder<CandleBackend> {
-        let backend = Mutex::new(Some(backend));
-        let open = Arc::new(move |_| Ok(backend.lock().unwrap().take().unwrap()));
-        let weights = Arc::new(Weights::map(&self.weights).unwrap());
-        let loader = EncoderLoader::new(weights, self.config.clone(), Precision::F32, open);
-        finish(loader.stage(LANE).unwrap()).0
+    fn load(&self, on: On) -> Box<dyn Forward> {
+        on.load(Weights::map(&self.weights).unwrap(), self.config.clone())
     }
 
-    /// One sequence at a time.
-    fn check_each(&self, mut encoder: Encoder<CandleBackend>) {
-        for (length, want) in &self.rows {
-            let got = encoder.pooled(&batch(&[self.ids[..*length].to_vec()])).unwrap().remove(0);
-            assert_close(&got, want, &format!("{length} tokens"));
+    /// One sequence at a time, of each `every`th length and all short ones.
+    fn check_each(&self, on: On, every: usize) {
+        let mut encoder = self.load(on);
+        for (at, (length, want)) in self.rows.iter().enumerate() {
+            if at % every == 0 || *length <= 40 {
+                let got = encoder.pooled(&batch(&[self.ids[..*length].to_vec()])).remove(0);
+                assert_close(&got, want, on, &format!("{length} tokens"));
+            }
         }
     }
 
     /// All of at most `tokens_max` tokens in one batch.
-    fn check_together(&self, mut encoder: Encoder<CandleBackend>, tokens_max: usize) {
+    fn check_together(&self, on: On, tokens_max: usize) {
         let rows: Vec<_> = self.rows.iter().filter(|(length, _)| *length <= tokens_max).collect();
         let sequences: Vec<_> =
             rows.iter().map(|(length, _)| self.ids[..*length].to_vec()).collect();
-        let got = encoder.pooled(&batch(&sequences)).unwrap();
+        let got = self.load(on).pooled(&batch(&sequences));
         for ((length, want), got) in rows.into_iter().zip(&got) {
-            assert_close(got, want, &format!("{length} tokens among others"));
+            assert_close(got, want, on, &format!("{length} tokens among others"));
         }
     }
 }
 
+/// Rows are compared before they are normalized; their components are about 1.
 #[track_caller]
-fn assert_close(got: &[f32], want: &[f32], what: &str) {
+fn assert_close(got: &[f32], want: &[f32], on: On, what: &str) {
     assert_eq!(got.len(), want.len(), "{what}");
     let worst = got.iter().zip(want).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
-    assert!(worst <= TOLERANCE, "{what}: {worst}\n{got:?}\n{want:?}");
+    assert!(worst <= on.tolerance(), "{on:?}, {what}: {worst}\n{got:?}\n{want:?}");
 }
 
 fn bert(positions: Positions, pooling: Pooling, token_types: usize) -> EncoderConfig {
@@ -108,45 +105,47 @@ fn xlm_roberta() -> Tiny {
     Tiny::read("xlm-roberta", bert(Positions::Learned { rows: 66, first: 2 }, Pooling::Mean, 1))
 }
 
-fn cpu() -> CandleBackend {
-    CandleBackend::cpu(2).unwrap()
-}
+const PADDED: On = On::LikeGpu(Precision::F32);
 
-fn padded() -> CandleBackend {
-    CandleBackend::cpu_padded(2).unwrap()
-}
-
+/// Reference and best set at every length; other sets at some.
 #[test]
 fn jina_bert_agrees_at_every_length_to_beyond_a_tile() {
     for tiny in [jina_4_heads(), jina_6_heads()] {
-        tiny.check_each(tiny.load(cpu()));
+        for on in On::all() {
+            let best = on == On::Cpu(Simd::detect());
+            tiny.check_each(on, if best { 1 } else { 29 });
+        }
     }
 }
 
 #[test]
 fn jina_bert_agrees_in_a_batch() {
     for tiny in [jina_4_heads(), jina_6_heads()] {
-        tiny.check_together(tiny.load(cpu()), 600);
+        On::all().for_each(|on| tiny.check_together(on, 300));
     }
 }
 
 #[test]
 fn bert_with_cls_pooling_agrees() {
-    bge().check_each(bge().load(cpu()));
-    bge().check_together(bge().load(cpu()), 64);
+    for on in On::all() {
+        bge().check_each(on, 1);
+        bge().check_together(on, 64);
+    }
 }
 
 #[test]
 fn xlm_roberta_agrees() {
-    xlm_roberta().check_each(xlm_roberta().load(cpu()));
-    xlm_roberta().check_together(xlm_roberta().load(cpu()), 64);
+    for on in On::all() {
+        xlm_roberta().check_each(on, 1);
+        xlm_roberta().check_together(on, 64);
+    }
 }
 
 #[test]
 fn every_kind_agrees_as_a_gpu_sees_a_batch() {
     for tiny in [jina_6_heads(), bge(), xlm_roberta()] {
-        tiny.check_together(tiny.load(padded()), 300);
-        tiny.check_each(tiny.load(padded()));
+        tiny.check_together(PADDED, 300);
+        tiny.check_each(PADDED, 1);
     }
 }
 
@@ -159,21 +158,20 @@ proptest! {
         start in 0..200_usize,
     ) {
         thread_local! {
-            static ENCODERS: std::cell::RefCell<[Encoder<CandleBackend>; 2]> =
-                std::cell::RefCell::new([cpu(), padded()].map(|on| jina_4_heads().load(on)));
+            static ENCODERS: std::cell::RefCell<Vec<Box<dyn Forward>>> = std::cell::RefCell::new(
+                [On::Candle, PADDED, On::Cpu(Simd::Plain)].map(|on| jina_4_heads().load(on)).into(),
+            );
         }
         let ids = jina_4_heads().ids;
         let sequences: Vec<_> =
             lengths.iter().map(|length| ids[start..start + length].to_vec()).collect();
-        ENCODERS.with_borrow_mut(|[each, padded]| {
-            let singles: Vec<_> = sequences
-                .iter()
-                .map(|ids| each.pooled(&batch(std::slice::from_ref(ids))).unwrap().remove(0))
-                .collect();
-            for encoder in [each, padded] {
-                let together = encoder.pooled(&batch(&sequences)).unwrap();
+        ENCODERS.with_borrow_mut(|encoders| {
+            let single = |ids| encoders[0].pooled(&batch(std::slice::from_ref(ids))).remove(0);
+            let singles: Vec<_> = sequences.iter().map(single).collect();
+            for encoder in encoders {
+                let together = encoder.pooled(&batch(&sequences));
                 for (a, b) in together.iter().flatten().zip(singles.iter().flatten()) {
-                    prop_assert!((a - b).abs() <= TOLERANCE, "{a} {b}");
+                    prop_assert!((a - b).abs() <= On::Candle.tolerance(), "{a} {b}");
                 }
             }
             Ok(())
@@ -184,15 +182,14 @@ proptest! {
     #[test]
     fn a_sequence_read_backwards_has_the_same_mean(length in 1..300_usize, start in 0..200_usize) {
         thread_local! {
-            static ENCODER: std::cell::RefCell<Encoder<CandleBackend>> =
-                std::cell::RefCell::new(jina_6_heads().load(cpu()));
+            static ENCODER: std::cell::RefCell<Box<dyn Forward>> =
+                std::cell::RefCell::new(jina_6_heads().load(On::Cpu(Simd::Plain)));
         }
         let ids = jina_6_heads().ids[start..start + length].to_vec();
         let backwards = ids.iter().rev().copied().collect();
         let rows = ENCODER.with_borrow_mut(|encoder| encoder.pooled(&batch(&[ids, backwards])));
-        let rows = rows.unwrap();
         for (a, b) in rows[0].iter().zip(&rows[1]) {
-            prop_assert!((a - b).abs() <= TOLERANCE, "{a} {b}");
+            prop_assert!((a - b).abs() <= On::Candle.tolerance(), "{a} {b}");
         }
     }
 }
