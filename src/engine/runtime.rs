@@ -31,7 +31,7 @@ pub(super) fn start() -> io::Result<Runtime> {
             }
             if !HAS_BEGUN.replace(true) {
                 // Full only when a worker was replaced, long after the beginning.
-                drop(begun.try_send(()));
+                let _ = begun.try_send(());
             }
         })
         .enable_all()
