@@ -4,10 +4,12 @@
 //! deleted and rebuilt with no loss. They deal in ids, words and vectors and know nothing of where
 //! those come from. Filters are applied while a list is made, never to a finished one.
 
+mod bits;
 mod error;
 mod exact;
 mod filter;
 mod fusion;
+mod graph;
 mod keyword;
 mod top;
 mod vector;

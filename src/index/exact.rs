@@ -10,7 +10,7 @@ use std::thread;
 
 use arc_swap::ArcSwap;
 
-use self::kernel::Dot;
+pub(super) use self::kernel::Dot;
 use self::segment::{Segment, Stretch};
 use super::top::Top;
 use super::{PassageFilter, VectorIndex, VectorIndexError, VectorUpdate};

@@ -1,0 +1,171 @@
+//! The parts of a graph's image as slices.
+
+use half::f16;
+
+use super::codes::CodeTable;
+use super::shape::{Part, Shape};
+use crate::data::{ChunkKey, DocumentId};
+
+/// Stands where a node has fewer neighbors than it could.
+pub(super) const NO_NODE: u32 = u32::MAX;
+
+/// A graph to be walked. What it says may be damaged: whoever follows a link looks whether such a node
+/// exists.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct View<'a> {
+    pub shape: &'a Shape,
+    pub links: &'a [u32],
+    pub upper_links: &'a [u32],
+    pub codes: CodeTable<'a>,
+    pub documents: &'a [u64],
+    pub ordinals: &'a [u32],
+    pub by_key: &'a [u32],
+    pub rows: &'a [f16],
+}
+
+/// A graph that is being made.
+#[derive(Debug)]
+pub(super) struct ViewMut<'a> {
+    pub links: &'a mut [u32],
+    pub upper_links: &'a mut [u32],
+    pub codes: &'a mut [i8],
+    pub documents: &'a mut [u64],
+    pub ordinals: &'a mut [u32],
+    pub by_key: &'a mut [u32],
+    pub rows: &'a mut [f16],
+}
+
+/// Numbers for which any bytes are a value.
+trait Plain: Copy {}
+impl Plain for i8 {}
+impl Plain for u32 {}
+impl Plain for u64 {}
+impl Plain for f16 {}
+
+fn cast<T: Plain>(bytes: &[u8]) -> &[T] {
+    // SAFETY: any bytes are a `T`.
+    let (before, values, after) = unsafe { bytes.align_to::<T>() };
+    assert!(before.is_empty() && after.is_empty(), "parts begin at pages of the mapping");
+    values
+}
+
+fn cast_mut<T: Plain>(bytes: &mut [u8]) -> &mut [T] {
+    // SAFETY: any bytes are a `T`, and a `T` is made of initialized bytes.
+    let (before, values, after) = unsafe { bytes.align_to_mut::<T>() };
+    assert!(before.is_empty() && after.is_empty(), "parts begin at pages of the mapping");
+    values
+}
+
+impl<'a> View<'a> {
+    /// `image` is page-aligned and as long as the shape says.
+    pub fn new(shape: &'a Shape, image: &'a [u8]) -> Self {
+        let part = |part| &image[shape.range(part)];
+        Self {
+            shape,
+            links: cast(part(Part::Links)),
+            upper_links: cast(part(Part::UpperLinks)),
+            codes: CodeTable::new(cast(part(Part::Codes)), shape.stride()),
+            documents: cast(part(Part::Documents)),
+            ordinals: cast(part(Part::Ordinals)),
+            by_key: cast(part(Part::ByKey)),
+            rows: cast(part(Part::Rows)),
+        }
+    }
+
+    /// The neighbors of a node; the list ends where the first place is empty.
+    #[inline]
+    pub fn neighbors(&self, level: usize, node: u32) -> &'a [u32] {
+        let places = self.places(level, node);
+        let end = places.iter().position(|neighbor| *neighbor == NO_NODE);
+        &places[..end.unwrap_or(places.len())]
+    }
+
+    /// Where the neighbors of a node stand, empty places and all.
+    #[inline]
+    pub fn places(&self, level: usize, node: u32) -> &'a [u32] {
+        if level == 0 {
+            &self.links[self.shape.links_at(node)]
+        } else {
+            &self.upper_links[self.shape.upper_links_at(level, node)]
+        }
+    }
+
+    pub fn key(&self, node: u32) -> ChunkKey {
+        let at = node as usize;
+        ChunkKey {
+            document: DocumentId::from_stored(self.documents[at]),
+            ordinal: self.ordinals[at],
+        }
+    }
+
+    pub fn row(&self, node: u32) -> &'a [f16] {
+        let dim = self.shape.dim;
+        &self.rows[node as usize * dim..(node as usize + 1) * dim]
+    }
+
+    /// The nodes of a document.
+    pub fn nodes_of(&self, document: DocumentId) -> &'a [u32] {
+        let number = |node: &u32| self.documents.get(*node as usize).copied().unwrap_or(u64::MAX);
+        let from = self.by_key.partition_point(|node| number(node) < document.get());
+        let rest = &self.by_key[from..];
+        let count = rest.iter().take_while(|node| number(node) == document.get()).count();
+        &rest[..count]
+    }
+
+    /// The node of a passage.
+    pub fn node_of(&self, key: ChunkKey) -> Option<u32> {
+        let ordinal = |node: &u32| self.ordinals.get(*node as usize).copied();
+        let of_document = self.nodes_of(key.document);
+        of_document.iter().copied().find(|node| ordinal(node) == Some(key.ordinal))
+    }
+}
+
+impl<'a> ViewMut<'a> {
+    pub fn new(shape: &Shape, image: &'a mut [u8]) -> Self {
+        let mut rest = image;
+        let mut at = 0;
+        let mut part = |part| {
+            let range = shape.range(part);
+            let (before, after) = std::mem::take(&mut rest).split_at_mut(range.end - at);
+            rest = after;
+            let start = range.start - at;
+            at = range.end;
+            &mut before[start..]
+        };
+        Self {
+            links: cast_mut(part(Part::Links)),
+            upper_links: cast_mut(part(Part::UpperLinks)),
+            codes: cast_mut(part(Part::Codes)),
+            documents: cast_mut(part(Part::Documents)),
+            ordinals: cast_mut(part(Part::Ordinals)),
+            by_key: cast_mut(part(Part::ByKey)),
+            rows: cast_mut(part(Part::Rows)),
+        }
+    }
+
+    /// What is there so far.
+    pub fn as_view<'b>(&'b self, shape: &'b Shape) -> View<'b> {
+        View {
+            shape,
+            links: self.links,
+            upper_links: self.upper_links,
+            codes: CodeTable::new(self.codes, shape.stride()),
+            documents: self.documents,
+            ordinals: self.ordinals,
+            by_key: self.by_key,
+            rows: self.rows,
+        }
+    }
+
+    /// Sets the neighbors of a node.
+    pub fn set_neighbors(&mut self, shape: &Shape, level: usize, node: u32, neighbors: &[u32]) {
+        let places = if level == 0 {
+            &mut self.links[shape.links_at(node)]
+        } else {
+            &mut self.upper_links[shape.upper_links_at(level, node)]
+        };
+        let (used, empty) = places.split_at_mut(neighbors.len());
+        used.copy_from_slice(neighbors);
+        empty.fill(NO_NODE);
+    }
+}
