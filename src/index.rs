@@ -10,6 +10,7 @@ mod exact;
 mod filter;
 mod fusion;
 mod graph;
+mod hnsw;
 mod keyword;
 mod top;
 mod vector;
@@ -18,6 +19,10 @@ pub use error::IndexError;
 pub use exact::{ExactIndex, Simd};
 pub use filter::PassageFilter;
 pub use fusion::{RRF_K, reciprocal_rank_fusion};
+pub use graph::{VectorFileError, VectorOrigin};
+pub use hnsw::{
+    HnswIndex, HnswOptions, Upkeep, UpkeepError, VectorHome, VectorOpening, VectorParts,
+};
 pub use keyword::{
     IndexProgress, KeywordDocument, KeywordIndex, KeywordIndexError, KeywordMatch, KeywordOpening,
     KeywordPassage, KeywordQuery, KeywordSnapshot, KeywordUpdate, Mark, PreparedQuery,

@@ -6,6 +6,8 @@
 //! stored rows with the kernel of the scan, so a passage has one score wherever it was found.
 
 mod codes;
+mod file;
+mod find;
 mod image;
 mod insert;
 mod kernel;
@@ -18,19 +20,23 @@ mod shape;
 mod view;
 mod walk;
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use half::f16;
+
+pub use self::file::{VectorFileError, VectorOrigin};
+use self::find::Finder;
+pub(super) use self::find::Wanted;
 use self::image::Image;
 use self::kernel::Dots;
 use self::merge::Before;
 pub(super) use self::merge::Row;
 use self::shape::Shape;
 use self::view::View;
-use self::walk::Walk;
 use super::bits::Bits;
 use super::exact::Dot;
-use super::top::Top;
-use super::{PassageFilter, Simd};
+use super::Simd;
+use crate::data::{ChunkKey, DocumentId};
 
 /// What decides a graph, besides the passages.
 #[derive(Clone, Debug, PartialEq)]
@@ -60,23 +66,7 @@ pub(super) struct Graph {
     dots: Dots,
     dot: Dot,
     /// For the searches to come.
-    walks: Mutex<Vec<Walker>>,
-}
-
-/// What one search at a time uses.
-#[derive(Debug, Default)]
-struct Walker {
-    walk: Walk,
-    query: Vec<i8>,
-}
-
-/// How a search walks.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Effort {
-    /// Nodes that are kept while walking.
-    pub ef: usize,
-    /// How many of them are compared again exactly.
-    pub rescored: usize,
+    finders: Mutex<Vec<Finder>>,
 }
 
 fn check_size(shape: &Shape) -> Result<(), GraphError> {
@@ -105,7 +95,7 @@ impl Graph {
 
     fn new(shape: Shape, scale: f32, image: Image, simd: Simd) -> Self {
         let (dots, dot) = (kernel::dots(simd), simd.dot());
-        Self { shape, scale, image, dots, dot, walks: Mutex::default() }
+        Self { shape, scale, image, dots, dot, finders: Mutex::default() }
     }
 
     fn view(&self) -> View<'_> {
@@ -117,36 +107,33 @@ impl Graph {
         self.shape.nodes
     }
 
+    /// The passage of a node.
+    pub fn key(&self, node: u32) -> ChunkKey {
+        self.view().key(node)
+    }
+
+    /// The nodes of a document.
+    pub fn nodes_of(&self, document: DocumentId) -> &[u32] {
+        self.view().nodes_of(document)
+    }
+
+    /// The nodes of one document after the other.
+    pub fn documents(&self) -> impl Iterator<Item = &[u32]> {
+        let view = self.view();
+        view.by_key.chunk_by(move |a, b| view.key(*a).document == view.key(*b).document)
+    }
+
+    /// The vector of a node.
+    pub fn row(&self, node: u32) -> &[f16] {
+        self.view().row(node)
+    }
+
     /// Bytes in memory or on disk.
     pub fn bytes(&self) -> usize {
         self.shape.len()
     }
 
-    /// Offers `top` the passages near to `query`.
-    pub fn search(&self, query: &[f32], effort: Effort, top: &mut Top<()>) -> usize {
-        if self.shape.nodes == 0 {
-            return 0;
-        }
-        let view = self.view();
-        let mut walker = self.walks().pop().unwrap_or_default();
-        codes::encode_query(query, &mut walker.query);
-        let Walker { walk, query: code } = &mut walker;
-        let entry = walk.descend(&view, self.dots, code, 0, 0);
-        walk.search(&view, self.dots, code, (0, &[entry]), effort.ef);
-        let again = &walk.pool[..walk.pool.len().min(effort.rescored)];
-        for (at, near) in again.iter().enumerate() {
-            if let Some(later) = again.get(at + 2) {
-                kernel::prefetch(view.row(later.node()));
-            }
-            top.offer((self.dot)(query, view.row(near.node())), view.key(near.node()), ());
-        }
-        let distances = walker.walk.distances;
-        walker.walk.distances = 0;
-        self.walks().push(walker);
-        distances
-    }
-
-    fn walks(&self) -> std::sync::MutexGuard<'_, Vec<Walker>> {
-        self.walks.lock().unwrap_or_else(PoisonError::into_inner)
+    fn finders(&self) -> MutexGuard<'_, Vec<Finder>> {
+        self.finders.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -108,7 +108,7 @@ fn number(
     options: &GraphOptions,
 ) -> (Shape, Vec<Origin>) {
     let mut by_level: Vec<Vec<Origin>> = vec![Vec::new(); LEVELS_MAX + 1];
-    for Before { view, dead, .. } in before {
+    if let Some(Before { view, dead, .. }) = before {
         for node in (0..view.shape.nodes as u32).filter(|node| !dead.has(*node)) {
             by_level[view.shape.level_of(node)].push(Origin::Before(node));
         }

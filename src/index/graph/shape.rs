@@ -7,7 +7,7 @@
 use std::ops::Range;
 
 /// Each part begins at a page.
-const PAGE: usize = 4_096;
+pub(super) const PAGE: usize = 4_096;
 
 /// Levels above the lowest; a graph of 16^16 nodes would need more.
 pub(super) const LEVELS_MAX: usize = 16;
@@ -108,8 +108,14 @@ impl Shape {
         start..start + self.part_len(part)
     }
 
+    /// The same with what pads it to a page.
+    pub fn padded(&self, part: Part) -> Range<usize> {
+        let Range { start, end } = self.range(part);
+        start..end.next_multiple_of(PAGE)
+    }
+
     /// Bytes of the image, header included.
     pub fn len(&self) -> usize {
-        self.range(Part::Rows).end
+        self.padded(Part::Rows).end
     }
 }
