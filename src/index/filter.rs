@@ -23,6 +23,17 @@ pub(super) enum Listed<'a> {
     Passages(&'a HashSet<ChunkKey>),
 }
 
+impl Listed<'_> {
+    /// How much is named; `None` for everything.
+    pub fn len(&self) -> Option<usize> {
+        match self {
+            Self::Nothing => None,
+            Self::Documents(documents) => Some(documents.len()),
+            Self::Passages(passages) => Some(passages.len()),
+        }
+    }
+}
+
 impl PassageFilter {
     /// Allows everything.
     #[must_use]

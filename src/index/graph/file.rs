@@ -16,7 +16,7 @@ use crate::data::ChangeNumber;
 const MAGIC: [u8; 8] = *b"LODEVEC1";
 
 /// Bytes of the header that are in use, its checksum included.
-const HEADER: usize = 512;
+const HEADER: usize = 576;
 const CHECKSUM: usize = 32;
 const STORE_MAX: usize = 64;
 

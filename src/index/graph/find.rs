@@ -5,6 +5,7 @@
 //! allowed lies far from the query, the allowed are scanned after all: a filter can cost time, never
 //! recall.
 
+use super::view::View;
 use super::walk::Walk;
 use super::{Graph, codes, kernel};
 use crate::index::PassageFilter;
@@ -22,15 +23,19 @@ const EF_PER_PASSAGE: usize = 3;
 /// places in the order of a walk.
 const RESCORED_BEYOND: usize = 40;
 
-/// Distances that a walk computes for each node that it keeps.
-const DISTANCES_PER_KEPT: f64 = 6.0;
-
-/// What a distance costs while walking, in rows scanned one after another; measured by
+/// What things cost, in rows that are compared one after the other; measured by
 /// `benches/vector_search.rs`.
-const ROWS_PER_DISTANCE: f64 = 2.0;
+mod cost {
+    /// A node that a walk keeps.
+    pub const KEPT: f64 = 6.0;
+    /// Finding the nodes of one document or passage.
+    pub const LOOKUP: f64 = 3.0;
+    /// Asking a filter about one node.
+    pub const CHECK: f64 = 0.5;
+}
 
-/// Nodes by which the share of allowed ones is estimated.
-const SAMPLE: usize = 1_024;
+/// Nodes by which the share of allowed ones is estimated. A list of as many is looked up at once.
+const SAMPLE: usize = 256;
 
 /// What is looked for.
 #[derive(Clone, Copy, Debug)]
@@ -43,22 +48,42 @@ pub(in crate::index) struct Wanted<'a> {
     pub ef: Option<usize>,
 }
 
+impl Wanted<'_> {
+    #[inline]
+    fn allows(&self, view: &View<'_>, node: u32) -> bool {
+        !self.dead.has(node)
+            && (self.filter.is_all() || self.filter.allows(view.key(node)))
+    }
+
+    /// All nodes that are allowed, found by the filter's list.
+    fn listed(&self, view: &View<'_>) -> Vec<u32> {
+        let mut nodes: Vec<u32> = match self.filter.listed() {
+            Listed::Nothing => Vec::new(),
+            Listed::Passages(keys) => keys.iter().filter_map(|key| view.node_of(*key)).collect(),
+            Listed::Documents(documents) => {
+                documents.iter().flat_map(|document| view.nodes_of(*document)).copied().collect()
+            }
+        };
+        nodes.retain(|node| self.allows(view, *node));
+        nodes
+    }
+}
+
 /// What one search at a time uses; used again for the next.
 #[derive(Debug, Default)]
 pub(super) struct Finder {
     walk: Walk,
     code: Vec<i8>,
+    met: Vec<u32>,
 }
 
 /// How to meet a filter.
 #[derive(Debug, PartialEq)]
 enum Plan {
-    /// These nodes are all that may be found.
-    Scan(Vec<u32>),
+    /// Compare all that is allowed: these, or, where it is shorter to ask about every node, those.
+    Scan(Option<Vec<u32>>),
     /// Keep this many while walking.
     Walk { ef: usize },
-    /// Too few are allowed to walk, too many to have listed them.
-    ScanAll,
 }
 
 impl Graph {
@@ -67,88 +92,89 @@ impl Graph {
         if limit == 0 || self.shape.nodes == wanted.dead.ones() {
             return;
         }
-        match self.plan(wanted, limit) {
-            Plan::Scan(nodes) => self.compare(wanted, &nodes, top),
-            Plan::ScanAll => self.scan_all(wanted, top),
-            Plan::Walk { ef } => self.walk(wanted, ef, limit, top),
+        let view = self.view();
+        match self.plan(&view, wanted, limit) {
+            Plan::Walk { ef } => self.walk(&view, wanted, ef, limit, top),
+            Plan::Scan(Some(nodes)) => self.compare(&view, wanted, &nodes, top),
+            Plan::Scan(None) => self.scan(&view, wanted, top),
         }
     }
 
-    fn walk(&self, wanted: &Wanted<'_>, ef: usize, limit: usize, top: &mut Top<()>) {
+    fn walk(
+        &self,
+        view: &View<'_>,
+        wanted: &Wanted<'_>,
+        ef: usize,
+        limit: usize,
+        top: &mut Top<()>,
+    ) {
         let mut finder = self.finders().pop().unwrap_or_default();
-        let Finder { walk, code } = &mut finder;
-        let view = self.view();
+        let Finder { walk, code, met } = &mut finder;
         codes::encode_query(wanted.query, code);
-        let entry = walk.descend(&view, self.dots, code, 0, 0);
-        walk.search(&view, self.dots, code, (0, &[entry]), ef);
-        let nodes = walk.pool.iter().map(|near| near.node());
-        let nodes: Vec<u32> = if wanted.filter.is_all() {
-            nodes.filter(|node| !wanted.dead.has(*node)).take(limit + RESCORED_BEYOND).collect()
-        } else {
-            nodes.filter(|n| self.is_allowed(wanted, *n)).take(limit + RESCORED_BEYOND).collect()
-        };
-        self.finders().push(finder);
+        let entry = walk.descend(view, self.dots, code, 0, 0);
+        walk.search(view, self.dots, code, (0, &[entry]), ef);
+        met.clear();
+        let allowed = walk.pool.iter().map(|near| near.node()).filter(|n| wanted.allows(view, *n));
+        met.extend(allowed.take(limit + RESCORED_BEYOND));
         let alive = self.shape.nodes - wanted.dead.ones();
-        if nodes.len() >= limit.min(alive) {
-            self.compare(wanted, &nodes, top);
+        if met.len() >= limit.min(alive) {
+            self.compare(view, wanted, met, top);
         } else {
-            self.scan_all(wanted, top);
+            self.scan(view, wanted, top);
+        }
+        self.finders().push(finder);
+    }
+
+    fn plan(&self, view: &View<'_>, wanted: &Wanted<'_>, limit: usize) -> Plan {
+        let nodes = self.shape.nodes as f64;
+        let names = wanted.filter.listed().len().unwrap_or(usize::MAX);
+        let is_short = names as f64 * cost::LOOKUP < nodes * cost::CHECK;
+        if names <= SAMPLE && is_short {
+            let listed = wanted.listed(view);
+            let few = listed.len() as f64;
+            return match self.ef(wanted, limit, few / nodes) {
+                ef if few < ef as f64 * cost::KEPT => Plan::Scan(Some(listed)),
+                ef => Plan::Walk { ef },
+            };
+        }
+        let share = if wanted.filter.is_all() {
+            1.0 - wanted.dead.ones() as f64 / nodes
+        } else {
+            self.share_allowed(view, wanted)
+        };
+        let finding = if is_short { names as f64 * cost::LOOKUP } else { nodes * cost::CHECK };
+        match self.ef(wanted, limit, share) {
+            ef if finding + share * nodes > ef as f64 * cost::KEPT => Plan::Walk { ef },
+            _ if is_short => Plan::Scan(Some(wanted.listed(view))),
+            _ => Plan::Scan(None),
         }
     }
 
-    fn plan(&self, wanted: &Wanted<'_>, limit: usize) -> Plan {
-        let view = self.view();
-        let nodes = self.shape.nodes;
-        let is_alive = |node: &u32| !wanted.dead.has(*node);
+    /// Nodes to keep, so that as many allowed ones are met as without a filter.
+    fn ef(&self, wanted: &Wanted<'_>, limit: usize, share: f64) -> usize {
         let ef = wanted.ef.unwrap_or(EF_MIN.max(limit * EF_PER_PASSAGE)).max(limit);
-        // Looking a document up takes about as long as reading so many keys in a row.
-        const KEYS_PER_LOOKUP: usize = 32;
-        let listed: Option<Vec<u32>> = match wanted.filter.listed() {
-            Listed::Passages(keys) if keys.len() * KEYS_PER_LOOKUP < nodes => {
-                Some(keys.iter().filter_map(|key| view.node_of(*key)).filter(is_alive).collect())
-            }
-            Listed::Documents(documents) if documents.len() * KEYS_PER_LOOKUP < nodes => {
-                let documents = documents.iter().filter(|d| wanted.filter.allows_document(**d));
-                let nodes = documents.flat_map(|document| view.nodes_of(*document)).copied();
-                Some(nodes.filter(is_alive).collect())
-            }
-            _ => None,
-        };
-        let share = match &listed {
-            Some(listed) => listed.len() as f64 / nodes as f64,
-            None if wanted.filter.is_all() => 1.0 - wanted.dead.ones() as f64 / nodes as f64,
-            None => self.share_allowed(wanted),
-        };
-        let kept = (ef as f64 / share.max(1.0 / nodes as f64)).ceil();
-        let walk_rows = kept * DISTANCES_PER_KEPT * ROWS_PER_DISTANCE;
-        if share * nodes as f64 > walk_rows && kept < nodes as f64 {
-            return Plan::Walk { ef: kept as usize };
-        }
-        listed.map_or(Plan::ScanAll, Plan::Scan)
+        // As a float it cannot overflow, and the cast back saturates.
+        (ef as f64 / share.max(0.5 / self.shape.nodes as f64)).ceil() as usize
     }
 
     /// The share of nodes that are alive and allowed, by a sample spread evenly.
-    fn share_allowed(&self, wanted: &Wanted<'_>) -> f64 {
+    fn share_allowed(&self, view: &View<'_>, wanted: &Wanted<'_>) -> f64 {
         let step = (self.shape.nodes / SAMPLE).max(1);
         let sample = (0..self.shape.nodes as u32).step_by(step);
-        let of = sample.len();
-        sample.filter(|node| self.is_allowed(wanted, *node)).count() as f64 / of as f64
+        let of = sample.len() as f64;
+        sample.filter(|node| wanted.allows(view, *node)).count() as f64 / of
     }
 
-    fn is_allowed(&self, wanted: &Wanted<'_>, node: u32) -> bool {
-        !wanted.dead.has(node) && wanted.filter.allows(self.view().key(node))
-    }
-
-    fn scan_all(&self, wanted: &Wanted<'_>, top: &mut Top<()>) {
+    /// Compares all that is allowed.
+    fn scan(&self, view: &View<'_>, wanted: &Wanted<'_>, top: &mut Top<()>) {
         let nodes = 0..self.shape.nodes as u32;
-        let allowed: Vec<u32> = nodes.filter(|node| self.is_allowed(wanted, *node)).collect();
-        self.compare(wanted, &allowed, top);
+        let allowed: Vec<u32> = nodes.filter(|node| wanted.allows(view, *node)).collect();
+        self.compare(view, wanted, &allowed, top);
     }
 
     /// Compares nodes with the query by their rows.
-    fn compare(&self, wanted: &Wanted<'_>, nodes: &[u32], top: &mut Top<()>) {
+    fn compare(&self, view: &View<'_>, wanted: &Wanted<'_>, nodes: &[u32], top: &mut Top<()>) {
         const AHEAD: usize = 2;
-        let view = self.view();
         for (at, node) in nodes.iter().enumerate() {
             if let Some(later) = nodes.get(at + AHEAD) {
                 kernel::prefetch(view.row(*later));

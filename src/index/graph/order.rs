@@ -44,6 +44,9 @@ pub(super) fn reordered(shape: &Shape, graph: ViewMut<'_>) -> io::Result<MmapMut
     let (documents, ordinals) = (&to.documents, &to.ordinals);
     to.by_key.iter_mut().zip(0..).for_each(|(place, node)| *place = node);
     to.by_key.par_sort_unstable_by_key(|n| (documents[*n as usize], ordinals[*n as usize]));
+    for (place, node) in to.sorted_documents.iter_mut().zip(&*to.by_key) {
+        *place = documents[*node as usize];
+    }
     Ok(image)
 }
 

@@ -40,18 +40,21 @@ pub(super) enum Part {
     Ordinals,
     /// `u32`, nodes in the order of their keys.
     ByKey,
+    /// `u64`, the documents in that order: where a document is looked up.
+    SortedDocuments,
     /// binary16, the vector of a node.
     Rows,
 }
 
 impl Part {
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Links,
         Self::UpperLinks,
         Self::Codes,
         Self::Documents,
         Self::Ordinals,
         Self::ByKey,
+        Self::SortedDocuments,
         Self::Rows,
     ];
 }
@@ -95,7 +98,7 @@ impl Shape {
             Part::Links => self.nodes * self.m0() * 4,
             Part::UpperLinks => self.upper.iter().sum::<usize>() * self.m * 4,
             Part::Codes => self.nodes * self.stride(),
-            Part::Documents => self.nodes * 8,
+            Part::Documents | Part::SortedDocuments => self.nodes * 8,
             Part::Ordinals | Part::ByKey => self.nodes * 4,
             Part::Rows => self.nodes * self.dim * 2,
         }

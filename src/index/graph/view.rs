@@ -20,6 +20,7 @@ pub(super) struct View<'a> {
     pub documents: &'a [u64],
     pub ordinals: &'a [u32],
     pub by_key: &'a [u32],
+    pub sorted_documents: &'a [u64],
     pub rows: &'a [f16],
 }
 
@@ -32,6 +33,7 @@ pub(super) struct ViewMut<'a> {
     pub documents: &'a mut [u64],
     pub ordinals: &'a mut [u32],
     pub by_key: &'a mut [u32],
+    pub sorted_documents: &'a mut [u64],
     pub rows: &'a mut [f16],
 }
 
@@ -68,6 +70,7 @@ impl<'a> View<'a> {
             documents: cast(part(Part::Documents)),
             ordinals: cast(part(Part::Ordinals)),
             by_key: cast(part(Part::ByKey)),
+            sorted_documents: cast(part(Part::SortedDocuments)),
             rows: cast(part(Part::Rows)),
         }
     }
@@ -105,11 +108,13 @@ impl<'a> View<'a> {
 
     /// The nodes of a document.
     pub fn nodes_of(&self, document: DocumentId) -> &'a [u32] {
-        let number = |node: &u32| self.documents.get(*node as usize).copied().unwrap_or(u64::MAX);
-        let from = self.by_key.partition_point(|node| number(node) < document.get());
-        let rest = &self.by_key[from..];
-        let count = rest.iter().take_while(|node| number(node) == document.get()).count();
-        &rest[..count]
+        let number = document.get();
+        let from = self.sorted_documents.partition_point(|other| *other < number);
+        let rest = &self.sorted_documents[from..];
+        let count = rest.iter().take_while(|other| **other == number).count();
+        // Of a damaged file the nodes may not exist.
+        let nodes = &self.by_key[from..from + count];
+        if nodes.iter().all(|node| (*node as usize) < self.shape.nodes) { nodes } else { &[] }
     }
 
     /// The node of a passage.
@@ -139,6 +144,7 @@ impl<'a> ViewMut<'a> {
             documents: cast_mut(part(Part::Documents)),
             ordinals: cast_mut(part(Part::Ordinals)),
             by_key: cast_mut(part(Part::ByKey)),
+            sorted_documents: cast_mut(part(Part::SortedDocuments)),
             rows: cast_mut(part(Part::Rows)),
         }
     }
@@ -153,6 +159,7 @@ impl<'a> ViewMut<'a> {
             documents: self.documents,
             ordinals: self.ordinals,
             by_key: self.by_key,
+            sorted_documents: self.sorted_documents,
             rows: self.rows,
         }
     }
