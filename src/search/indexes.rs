@@ -1,4 +1,6 @@
 mod keeper;
+#[cfg(test)]
+mod vector_laws;
 mod vectors;
 mod words;
 

@@ -48,7 +48,7 @@ pub(super) fn brought_to(
     source: VectorSource<'_>,
     model: Option<StoredModel>,
 ) -> Result<(Arc<Vectors>, Option<String>), SearchError> {
-    let damage = "its file is damaged".to_owned();
+    let damage = "its file was damaged".to_owned();
     let damaged = known.as_ref().filter(|known| known.hnsw.is_damaged()).map(|_| damage);
     if let Some(known) = known
         && known.model == model
