@@ -141,7 +141,8 @@ impl Bench {
         let started = Instant::now();
         let answers: Vec<_> = self.queries.iter().map(search).collect();
         let query_ms = started.elapsed().as_secs_f64() * 1e3 / self.queries.len() as f64;
-        let same = answers.iter().zip(truth).map(|(a, t)| t.iter().filter(|d| a.contains(d)).count());
+        let same =
+            answers.iter().zip(truth).map(|(a, t)| t.iter().filter(|d| a.contains(d)).count());
         let recall = same.sum::<usize>() as f64 / (truth.len() * K) as f64;
         Point { ef, recall, query_ms }
     }
@@ -165,7 +166,11 @@ impl Bench {
     }
 }
 
-pub fn found(index: &dyn VectorIndex, query: &Embedding, filter: &PassageFilter) -> Vec<DocumentId> {
+pub fn found(
+    index: &dyn VectorIndex,
+    query: &Embedding,
+    filter: &PassageFilter,
+) -> Vec<DocumentId> {
     let found = index.search(query, filter, K).expect("dimension");
     found.into_iter().map(|candidate| candidate.chunk.document).collect()
 }

@@ -141,8 +141,7 @@ fn check_recall(store: &Store, indexes: &Indexes) -> Result<Check, EngineError> 
         None => Check::well(NAME, "nothing is indexed yet"),
         Some(Recall { queries, at_10 }) => {
             let parts = indexes.snapshot().vector_index().parts();
-            let finding =
-                format!("{at_10:.4} against an exact scan, {queries} queries of {parts}");
+            let finding = format!("{at_10:.4} against an exact scan, {queries} queries of {parts}");
             if at_10 >= RECALL_MIN { Check::well(NAME, finding) } else { Check::ill(NAME, finding) }
         }
     })

@@ -6,6 +6,7 @@
 //! stored rows with the kernel of the scan, so a passage has one score wherever it was found.
 
 mod codes;
+mod draft;
 mod file;
 mod find;
 mod image;
@@ -14,6 +15,7 @@ mod kernel;
 mod merge;
 mod near;
 mod order;
+mod plain;
 mod repair;
 mod select;
 mod shape;
@@ -33,9 +35,9 @@ use self::merge::Before;
 pub(super) use self::merge::Row;
 use self::shape::Shape;
 use self::view::View;
+use super::Simd;
 use super::bits::Bits;
 use super::exact::Dot;
-use super::Simd;
 use crate::data::{ChunkKey, DocumentId};
 
 /// What decides a graph, besides the passages.
@@ -90,7 +92,8 @@ impl Graph {
         let before =
             before.map(|(graph, dead)| Before { view: graph.view(), scale: graph.scale, dead });
         let made = merge::merge(before, rows, options, kernel::dots(options.simd), is_cancelled)?;
-        Ok(made.map(|made| Self::new(made.shape, made.scale, Image::Memory(made.image), options.simd)))
+        Ok(made
+            .map(|made| Self::new(made.shape, made.scale, Image::Memory(made.image), options.simd)))
     }
 
     fn new(shape: Shape, scale: f32, image: Image, simd: Simd) -> Self {

@@ -79,6 +79,12 @@ impl VectorUpdate {
         Self { reached, ..Self::default() }
     }
 
+    /// The first of those that replace everything that is there.
+    #[must_use]
+    pub fn from_scratch() -> Self {
+        Self { from_scratch: true, ..Self::default() }
+    }
+
     /// A document with the unit-length vectors of its passages, row after row; they replace those
     /// that it had.
     pub fn upsert(&mut self, document: DocumentId, rows: &[f16]) {

@@ -12,9 +12,7 @@ use arc_swap::ArcSwap;
 use self::vectors::{VectorSource, Vectors};
 use super::{SearchError, Searcher};
 use crate::data::ChangeNumber;
-use crate::index::{
-    HnswIndex, KeywordIndex, KeywordOpening, KeywordSnapshot, VectorIndex,
-};
+use crate::index::{HnswIndex, KeywordIndex, KeywordOpening, KeywordSnapshot, VectorIndex};
 use crate::storage::{EmbeddingModel, ModelKey, Store, StoredModel};
 
 /// Name of the keyword index's folder in the data directory.

@@ -51,8 +51,7 @@ pub(in crate::index) struct Wanted<'a> {
 impl Wanted<'_> {
     #[inline]
     fn allows(&self, view: &View<'_>, node: u32) -> bool {
-        !self.dead.has(node)
-            && (self.filter.is_all() || self.filter.allows(view.key(node)))
+        !self.dead.has(node) && (self.filter.is_all() || self.filter.allows(view.key(node)))
     }
 
     /// All nodes that are allowed, found by the filter's list.
@@ -111,8 +110,8 @@ impl Graph {
         let mut finder = self.finders().pop().unwrap_or_default();
         let Finder { walk, code, met } = &mut finder;
         codes::encode_query(wanted.query, code);
-        let entry = walk.descend(view, self.dots, code, 0, 0);
-        walk.search(view, self.dots, code, (0, &[entry]), ef);
+        let entry = walk.descend(&view.web, self.dots, code, 0, 0);
+        walk.search(&view.web, self.dots, code, (0, &[entry]), ef);
         met.clear();
         let allowed = walk.pool.iter().map(|near| near.node()).filter(|n| wanted.allows(view, *n));
         met.extend(allowed.take(limit + RESCORED_BEYOND));

@@ -7,11 +7,10 @@
 use rayon::prelude::*;
 
 use super::codes::CodeTable;
+use super::draft::Draft;
 use super::kernel::Dots;
 use super::near::Near;
 use super::select::select;
-use super::shape::Shape;
-use super::view::ViewMut;
 use super::walk::Walk;
 
 /// Nodes that are inserted at once at most. They compare each other pair by pair, which at this number
@@ -22,9 +21,8 @@ const BATCH_MAX: usize = 256;
 const BATCH_MIN: usize = 32;
 
 #[derive(Debug)]
-pub(super) struct Inserter<'a> {
-    pub shape: &'a Shape,
-    pub graph: ViewMut<'a>,
+pub(super) struct Inserter {
+    pub draft: Draft,
     pub dots: Dots,
     pub ef_construction: usize,
     /// The lowest node that has its links: no other is on a higher level.
@@ -57,7 +55,7 @@ struct Bench {
     dots: Vec<i32>,
 }
 
-impl Inserter<'_> {
+impl Inserter {
     /// Inserts `nodes`, which stand in ascending order, until `is_cancelled`. Returns whether it is done.
     pub fn insert(&mut self, mut nodes: &[u32], is_cancelled: impl Fn() -> bool) -> bool {
         while !nodes.is_empty() {
@@ -82,7 +80,7 @@ impl Inserter<'_> {
         for Found { level, node, neighbors } in found.into_iter().flatten() {
             let told = neighbors.iter().map(|to| Back { level, to: *to, from: node });
             back.extend(told);
-            self.graph.set_neighbors(self.shape, level, node, &neighbors);
+            self.draft.set_neighbors(level, node, &neighbors);
         }
         self.linked += batch.len();
         self.entry = self.entry.into_iter().chain(batch.first().copied()).min();
@@ -97,33 +95,34 @@ impl Inserter<'_> {
         for (back, neighbors) in by_neighbor.iter().zip(told) {
             let Back { level, to, .. } = back[0];
             if let Some(neighbors) = neighbors {
-                self.graph.set_neighbors(self.shape, level, to, &neighbors);
+                self.draft.set_neighbors(level, to, &neighbors);
             }
         }
     }
 
     /// The neighbors of a node on each of its levels, from the graph and from its batch.
     fn find(&self, bench: &mut Bench, node: u32, batch: &[u32]) -> Vec<Found> {
-        let view = self.graph.as_view(self.shape);
-        let code = view.codes.of(node);
-        let top = self.shape.level_of(node);
+        let web = self.draft.web();
+        let code = web.codes.of(node);
+        let top = web.shape.level_of(node);
         bench.dots.resize(batch.len(), 0);
-        (self.dots)(code, view.codes, batch, &mut bench.dots);
+        (self.dots)(code, web.codes, batch, &mut bench.dots);
         let mut entries = Vec::new();
         let mut levels = Vec::with_capacity(top + 1);
         for level in (0..=top).rev() {
             bench.peers.clear();
-            let peers = batch.iter().zip(&bench.dots).filter(|(peer, _)| {
-                **peer != node && self.shape.level_of(**peer) >= level
-            });
+            let peers = batch
+                .iter()
+                .zip(&bench.dots)
+                .filter(|(peer, _)| **peer != node && web.shape.level_of(**peer) >= level);
             bench.peers.extend(peers.map(|(peer, dot)| Near::new(*dot, *peer)));
             bench.walk.pool.clear();
-            if let Some(entry) = self.entry.filter(|entry| self.shape.level_of(*entry) >= level) {
+            if let Some(entry) = self.entry.filter(|entry| web.shape.level_of(*entry) >= level) {
                 if entries.is_empty() {
-                    entries.push(bench.walk.descend(&view, self.dots, code, entry, level));
+                    entries.push(bench.walk.descend(&web, self.dots, code, entry, level));
                 }
                 let from = (level, entries.as_slice());
-                bench.walk.search(&view, self.dots, code, from, self.ef_construction);
+                bench.walk.search(&web, self.dots, code, from, self.ef_construction);
                 entries.clear();
                 entries.extend(bench.walk.pool.iter().map(|near| near.node()));
                 bench.peers.extend(bench.walk.pool.iter().copied());
@@ -132,8 +131,8 @@ impl Inserter<'_> {
             bench.peers.retain(|near| near.node() != node);
             bench.peers.sort_unstable_by_key(|near| (near.distance(), near.node()));
             bench.peers.truncate(self.ef_construction);
-            let mut neighbors = Vec::with_capacity(self.shape.m);
-            select(view.codes, self.dots, &bench.peers, self.shape.m, &mut neighbors);
+            let mut neighbors = Vec::with_capacity(web.shape.m);
+            select(web.codes, self.dots, &bench.peers, web.shape.m, &mut neighbors);
             levels.push(Found { level, node, neighbors });
         }
         levels
@@ -141,20 +140,20 @@ impl Inserter<'_> {
 
     /// The neighbors of a node with those that chose it; `None` when they are what they were.
     fn with_back(&self, bench: &mut Bench, back: &[Back]) -> Option<Vec<u32>> {
-        let view = self.graph.as_view(self.shape);
+        let web = self.draft.web();
         let Back { level, to, .. } = back[0];
-        let mut neighbors = view.neighbors(level, to).to_vec();
+        let mut neighbors = web.neighbors(level, to).to_vec();
         let before = neighbors.len();
         for Back { from, .. } in back {
             if !neighbors[..before].contains(from) {
                 neighbors.push(*from);
             }
         }
-        let max = if level == 0 { self.shape.m0() } else { self.shape.m };
+        let max = if level == 0 { web.shape.m0() } else { web.shape.m };
         if neighbors.len() > max {
             bench.peers.clear();
-            nearest_first(view.codes, self.dots, to, &neighbors, &mut bench.dots, &mut bench.peers);
-            select(view.codes, self.dots, &bench.peers, max, &mut neighbors);
+            nearest_first(web.codes, self.dots, to, &neighbors, &mut bench.dots, &mut bench.peers);
+            select(web.codes, self.dots, &bench.peers, max, &mut neighbors);
         } else if neighbors.len() == before {
             return None;
         }

@@ -56,11 +56,12 @@ pub(super) fn plain_dots(query: &[i8], codes: CodeTable<'_>, nodes: &[u32], dots
 #[cfg(target_arch = "x86_64")]
 mod x86 {
     use std::arch::x86_64::{
-        __m256i, _MM_HINT_T0, _mm_add_epi32, _mm_cvtsi128_si32, _mm_prefetch, _mm_shuffle_epi32,
-        _mm256_abs_epi8, _mm256_add_epi32, _mm256_castsi256_si128, _mm256_extracti128_si256,
-        _mm256_loadu_si256, _mm256_madd_epi16, _mm256_maddubs_epi16, _mm256_set1_epi16,
-        _mm256_setzero_si256, _mm256_sign_epi8, _mm512_dpbusd_epi32, _mm512_loadu_si512,
-        _mm512_reduce_add_epi32, _mm512_set1_epi8, _mm512_setzero_si512, _mm512_xor_si512,
+        __m256i, __m512i, _MM_HINT_T0, _mm_add_epi32, _mm_cvtsi128_si32, _mm_prefetch,
+        _mm_shuffle_epi32, _mm256_abs_epi8, _mm256_add_epi32, _mm256_castsi256_si128,
+        _mm256_extracti128_si256, _mm256_loadu_si256, _mm256_madd_epi16, _mm256_maddubs_epi16,
+        _mm256_set1_epi16, _mm256_setzero_si256, _mm256_sign_epi8, _mm512_dpbusd_epi32,
+        _mm512_loadu_si512, _mm512_reduce_add_epi32, _mm512_set1_epi8, _mm512_setzero_si512,
+        _mm512_xor_si512,
     };
 
     use super::{AHEAD, CODE_ALIGN, CodeTable};
@@ -76,13 +77,9 @@ mod x86 {
     }
 
     /// Runs `dot` over the nodes and fetches those to come.
+    #[expect(clippy::inline_always, reason = "`dot` is of the caller's instruction set")]
     #[inline(always)]
-    fn each(
-        codes: CodeTable<'_>,
-        nodes: &[u32],
-        dots: &mut [i32],
-        dot: impl Fn(&[i8]) -> i32,
-    ) {
+    fn each(codes: CodeTable<'_>, nodes: &[u32], dots: &mut [i32], dot: impl Fn(&[i8]) -> i32) {
         for node in nodes.iter().take(AHEAD) {
             prefetch(codes.of(*node));
         }
@@ -96,6 +93,7 @@ mod x86 {
 
     /// `vpmaddubsw` takes one unsigned side: the sign of the query goes to the code. No component is
     /// -128, so that two products of at most 127² fit the 16 bits of their sum.
+    #[expect(clippy::cast_ptr_alignment, reason = "the load takes any alignment")]
     #[target_feature(enable = "avx2")]
     pub(super) fn dots_avx2(query: &[i8], codes: CodeTable<'_>, nodes: &[u32], dots: &mut [i32]) {
         const WIDTH: usize = 32;
@@ -125,6 +123,7 @@ mod x86 {
 
     /// `vpdpbusd` takes one unsigned side: 128 is added to the code, and what that adds to the sum is
     /// the same for every node.
+    #[expect(clippy::cast_ptr_alignment, reason = "the load takes any alignment")]
     #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
     pub(super) fn dots_vnni(query: &[i8], codes: CodeTable<'_>, nodes: &[u32], dots: &mut [i32]) {
         const WIDTH: usize = 64;
@@ -137,8 +136,8 @@ mod x86 {
             for at in (0..len).step_by(WIDTH) {
                 // SAFETY: as above.
                 let (q, c) = unsafe {
-                    let q = _mm512_loadu_si512(query.as_ptr().add(at).cast());
-                    (q, _mm512_loadu_si512(code.as_ptr().add(at).cast()))
+                    let q = _mm512_loadu_si512(query.as_ptr().add(at).cast::<__m512i>());
+                    (q, _mm512_loadu_si512(code.as_ptr().add(at).cast::<__m512i>()))
                 };
                 let sum = &mut sums[at / WIDTH % 2];
                 *sum = _mm512_dpbusd_epi32(*sum, _mm512_xor_si512(c, flip), q);

@@ -7,12 +7,13 @@
 use half::f16;
 use rayon::prelude::*;
 
-use super::codes::{self, CodeTable};
+use super::codes;
+use super::draft::Draft;
 use super::insert::Inserter;
 use super::kernel::Dots;
 use super::shape::{LEVELS_MAX, Shape};
-use super::view::{NO_NODE, View, ViewMut};
-use super::{GraphError, GraphOptions, image, order, repair};
+use super::view::{NO_NODE, View};
+use super::{GraphError, GraphOptions, order, repair};
 use crate::data::ChunkKey;
 use crate::index::bits::Bits;
 
@@ -56,15 +57,12 @@ pub(super) fn merge<'a>(
     is_cancelled: &(dyn Fn() -> bool + Sync),
 ) -> Result<Option<Made>, GraphError> {
     let kept = before.filter(|before| {
-        let alive = before.view.shape.nodes - before.dead.ones();
-        before.view.shape.m == options.m && alive >= rows.len()
+        let alive = before.view.web.shape.nodes - before.dead.ones();
+        before.view.web.shape.m == options.m && alive >= rows.len()
     });
     if let (None, Some(before)) = (kept, before) {
-        let alive = (0..before.view.shape.nodes as u32).filter(|node| !before.dead.has(*node));
-        rows.extend(alive.map(|node| Row {
-            key: before.view.key(node),
-            values: before.view.row(node),
-        }));
+        let alive = (0..before.view.web.shape.nodes as u32).filter(|node| !before.dead.has(*node));
+        rows.extend(alive.map(|node| before.row(node)));
     }
     rows.par_sort_unstable_by_key(|row| row.key);
     let (shape, origins) = number(kept.as_ref(), &rows, options);
@@ -73,32 +71,44 @@ pub(super) fn merge<'a>(
         Some(before) => before.scale,
         None => codes::choose_scale(rows.iter().map(|row| row.values)),
     };
-    let mut image = image::memory(shape.len()).map_err(GraphError::Memory)?;
-    let mut graph = ViewMut::new(&shape, &mut image);
-    graph.links.fill(NO_NODE);
-    graph.upper_links.fill(NO_NODE);
-    fill(&mut graph, &shape, &origins, kept.as_ref(), &rows, scale);
-    let mut fresh: Vec<u32> = Vec::with_capacity(rows.len());
-    fresh.extend(origins.iter().zip(0..).filter_map(|(origin, node)| match origin {
-        Origin::Before(_) => None,
-        Origin::Row(_) => Some(node),
-    }));
+    let row_of = |node: u32| match (&origins[node as usize], &kept) {
+        (Origin::Row(at), _) => rows[*at],
+        (Origin::Before(old), Some(before)) => before.row(*old),
+        (Origin::Before(_), None) => unreachable!("nothing is kept of no graph"),
+    };
+    let mut draft = Draft::new(shape).map_err(GraphError::Memory)?;
+    let codes = draft.codes.par_chunks_exact_mut(draft.shape.stride());
+    codes.zip(0..origins.len() as u32).for_each(|(code, node)| {
+        match (&origins[node as usize], &kept) {
+            (Origin::Before(old), Some(before)) => {
+                code.copy_from_slice(before.view.web.codes.of(*old))
+            }
+            _ => codes::encode(row_of(node).values.iter().map(|v| v.to_f32()), scale, code),
+        }
+    });
+    let is_row = |node: &u32| matches!(origins[*node as usize], Origin::Row(_));
+    let mut fresh: Vec<u32> = (0..origins.len() as u32).filter(is_row).collect();
     if let Some(before) = &kept {
-        let numbers = numbers_in_new(&origins, before.view.shape.nodes);
-        let orphans = repair::carry_over(before, &numbers, &mut graph, &shape, dots);
-        fresh.extend(orphans);
+        let numbers = numbers_in_new(&origins, before.view.web.shape.nodes);
+        fresh.extend(repair::carry_over(before, &numbers, &mut draft, dots));
         fresh.sort_unstable();
     }
-    let linked = shape.nodes - fresh.len();
-    let mut is_fresh = fresh.iter().copied().peekable();
-    let entry = (0..shape.nodes as u32).find(|node| is_fresh.next_if_eq(node).is_none());
+    let linked = origins.len() - fresh.len();
+    let mut unlinked = fresh.iter().copied().peekable();
+    let entry = (0..origins.len() as u32).find(|node| unlinked.next_if_eq(node).is_none());
     let ef_construction = options.ef_construction;
-    let mut inserter = Inserter { shape: &shape, graph, dots, ef_construction, entry, linked };
+    let mut inserter = Inserter { draft, dots, ef_construction, entry, linked };
     if !inserter.insert(&fresh, is_cancelled) {
         return Ok(None);
     }
-    let image = order::reordered(&shape, inserter.graph).map_err(GraphError::Memory)?;
-    Ok(Some(Made { shape, scale, image }))
+    let image = order::laid_out(&inserter.draft, row_of).map_err(GraphError::Memory)?;
+    Ok(Some(Made { shape: inserter.draft.shape, scale, image }))
+}
+
+impl<'a> Before<'a> {
+    fn row(&self, node: u32) -> Row<'a> {
+        Row { key: self.view.key(node), values: self.view.row(node) }
+    }
 }
 
 /// Numbers the nodes by level, highest first; on a level those of before come first.
@@ -109,8 +119,8 @@ fn number(
 ) -> (Shape, Vec<Origin>) {
     let mut by_level: Vec<Vec<Origin>> = vec![Vec::new(); LEVELS_MAX + 1];
     if let Some(Before { view, dead, .. }) = before {
-        for node in (0..view.shape.nodes as u32).filter(|node| !dead.has(*node)) {
-            by_level[view.shape.level_of(node)].push(Origin::Before(node));
+        for node in (0..view.web.shape.nodes as u32).filter(|node| !dead.has(*node)) {
+            by_level[view.web.shape.level_of(node)].push(Origin::Before(node));
         }
     }
     for (at, row) in rows.iter().enumerate() {
@@ -155,42 +165,4 @@ fn numbers_in_new(origins: &[Origin], before: usize) -> Vec<u32> {
         }
     }
     numbers
-}
-
-/// Keys, rows and codes.
-fn fill(
-    graph: &mut ViewMut<'_>,
-    shape: &Shape,
-    origins: &[Origin],
-    before: Option<&Before<'_>>,
-    rows: &[Row<'_>],
-    scale: f32,
-) {
-    let (dim, stride) = (shape.dim, shape.stride());
-    let row_of = |origin: &Origin| match (origin, before) {
-        (Origin::Before(node), Some(before)) => {
-            Row { key: before.view.key(*node), values: before.view.row(*node) }
-        }
-        (Origin::Before(node) , None) => unreachable!("node {node} of no graph"),
-        (Origin::Row(at), _) => rows[*at],
-    };
-    let old_code = |origin: &Origin| match (origin, before) {
-        (Origin::Before(node), Some(before)) => Some(before.view.codes.of(*node)),
-        _ => None,
-    };
-    for (at, origin) in origins.iter().enumerate() {
-        let ChunkKey { document, ordinal } = row_of(origin).key;
-        graph.documents[at] = document.get();
-        graph.ordinals[at] = ordinal;
-    }
-    let rows = graph.rows.par_chunks_exact_mut(dim);
-    let codes = graph.codes.par_chunks_exact_mut(stride);
-    origins.par_iter().zip(rows).zip(codes).for_each(|((origin, row), code)| {
-        let values = row_of(origin).values;
-        row.copy_from_slice(values);
-        match old_code(origin) {
-            Some(old) => code.copy_from_slice(old),
-            None => codes::encode(values.iter().map(|value| value.to_f32()), scale, code),
-        }
-    });
 }

@@ -5,14 +5,19 @@ use std::io;
 use memmap2::MmapMut;
 use rayon::prelude::*;
 
+use super::draft::Draft;
 use super::image;
-use super::shape::Shape;
-use super::view::{NO_NODE, View, ViewMut};
+use super::merge::Row;
+use super::view::{NO_NODE, ViewMut, Web};
+use crate::data::ChunkKey;
 
-/// A copy of the graph, its nodes numbered anew in the order in which a search from node to node in
-/// breadth meets them; a level keeps its numbers. Fills in the list by key as well.
-pub(super) fn reordered(shape: &Shape, graph: ViewMut<'_>) -> io::Result<MmapMut> {
-    let from = graph.as_view(shape);
+/// The image of a graph, its nodes numbered anew in the order in which a search from node to node in
+/// breadth meets them; a level keeps its numbers. `row_of` gives the passage of a node of the draft.
+pub(super) fn laid_out<'a>(
+    draft: &Draft,
+    row_of: impl Fn(u32) -> Row<'a> + Sync,
+) -> io::Result<MmapMut> {
+    let (from, shape) = (draft.web(), &draft.shape);
     let old = in_breadth(&from);
     let mut new = vec![0; old.len()];
     for (number, node) in old.iter().enumerate() {
@@ -36,10 +41,10 @@ pub(super) fn reordered(shape: &Shape, graph: ViewMut<'_>) -> io::Result<MmapMut
     let codes = to.codes.par_chunks_exact_mut(shape.stride());
     codes.zip(&old).for_each(|(code, node)| code.copy_from_slice(from.codes.of(*node)));
     let rows = to.rows.par_chunks_exact_mut(shape.dim);
-    rows.zip(&old).for_each(|(row, node)| row.copy_from_slice(from.row(*node)));
+    rows.zip(&old).for_each(|(row, node)| row.copy_from_slice(row_of(*node).values));
     for (at, node) in old.iter().enumerate() {
-        to.documents[at] = from.documents[*node as usize];
-        to.ordinals[at] = from.ordinals[*node as usize];
+        let ChunkKey { document, ordinal } = row_of(*node).key;
+        (to.documents[at], to.ordinals[at]) = (document.get(), ordinal);
     }
     let (documents, ordinals) = (&to.documents, &to.ordinals);
     to.by_key.iter_mut().zip(0..).for_each(|(place, node)| *place = node);
@@ -51,7 +56,7 @@ pub(super) fn reordered(shape: &Shape, graph: ViewMut<'_>) -> io::Result<MmapMut
 }
 
 /// The nodes of level 0 in breadth, those of higher levels first.
-fn in_breadth(graph: &View<'_>) -> Vec<u32> {
+fn in_breadth(graph: &Web<'_>) -> Vec<u32> {
     let nodes = graph.shape.nodes;
     let mut met = vec![false; nodes];
     let mut order = Vec::with_capacity(nodes);

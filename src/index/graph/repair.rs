@@ -6,12 +6,12 @@
 
 use rayon::prelude::*;
 
+use super::draft::Draft;
 use super::insert::nearest_first;
 use super::kernel::Dots;
 use super::merge::Before;
 use super::select::select;
-use super::shape::Shape;
-use super::view::{NO_NODE, ViewMut};
+use super::view::NO_NODE;
 
 /// Nodes whose links are computed before they are written.
 const STRETCH: usize = 16_384;
@@ -21,15 +21,14 @@ const STRETCH: usize = 16_384;
 pub(super) fn carry_over(
     before: &Before<'_>,
     numbers: &[u32],
-    graph: &mut ViewMut<'_>,
-    shape: &Shape,
+    draft: &mut Draft,
     dots: Dots,
 ) -> Vec<u32> {
-    let old = before.view.shape;
+    let old = before.view.web.shape;
     let mut orphans = Vec::new();
     for level in 0..=old.top_level() {
         let on_level = if level == 0 { old.nodes } else { old.upper[level - 1] };
-        let max = if level == 0 { shape.m0() } else { shape.m };
+        let max = if level == 0 { draft.shape.m0() } else { draft.shape.m };
         for first in (0..on_level).step_by(STRETCH) {
             let nodes = first as u32..on_level.min(first + STRETCH) as u32;
             let nodes: Vec<u32> = nodes.filter(|n| numbers[*n as usize] != NO_NODE).collect();
@@ -40,7 +39,7 @@ pub(super) fn carry_over(
                 if neighbors.is_empty() && level == 0 {
                     orphans.push(number);
                 }
-                graph.set_neighbors(shape, level, number, &neighbors);
+                draft.set_neighbors(level, number, &neighbors);
             }
         }
     }
@@ -55,21 +54,21 @@ fn neighbors(
     (level, node): (usize, u32),
     max: usize,
 ) -> Vec<u32> {
-    let view = &before.view;
+    let web = &before.view.web;
     let number = |node: &u32| numbers.get(*node as usize).copied().unwrap_or(NO_NODE);
     let is_alive = |node: &u32| number(node) != NO_NODE;
-    let exists = |node: &u32| (*node as usize) < view.shape.nodes;
-    let linked = view.neighbors(level, node);
+    let exists = |node: &u32| (*node as usize) < web.shape.nodes;
+    let linked = web.neighbors(level, node);
     let mut kept: Vec<u32> = linked.iter().copied().filter(is_alive).collect();
     if kept.len() < linked.len() {
         let lost = linked.iter().copied().filter(|n| exists(n) && !is_alive(n));
-        let theirs: Vec<u32> = lost.flat_map(|lost| view.neighbors(level, lost)).copied().collect();
+        let theirs: Vec<u32> = lost.flat_map(|lost| web.neighbors(level, lost)).copied().collect();
         kept.extend(theirs.into_iter().filter(|other| is_alive(other) && *other != node));
         kept.sort_unstable();
         kept.dedup();
         let (mut scratch, mut sorted) = (Vec::new(), Vec::new());
-        nearest_first(view.codes, dots, node, &kept, &mut scratch, &mut sorted);
-        select(view.codes, dots, &sorted, max, &mut kept);
+        nearest_first(web.codes, dots, node, &kept, &mut scratch, &mut sorted);
+        select(web.codes, dots, &sorted, max, &mut kept);
     }
     kept.iter().map(number).collect()
 }

@@ -3,20 +3,26 @@
 use half::f16;
 
 use super::codes::CodeTable;
+use super::plain::{cast, cast_mut};
 use super::shape::{Part, Shape};
 use crate::data::{ChunkKey, DocumentId};
 
 /// Stands where a node has fewer neighbors than it could.
 pub(super) const NO_NODE: u32 = u32::MAX;
 
-/// A graph to be walked. What it says may be damaged: whoever follows a link looks whether such a node
-/// exists.
+/// What is walked. What it says may be damaged: whoever follows a link looks whether such a node exists.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct View<'a> {
+pub(super) struct Web<'a> {
     pub shape: &'a Shape,
     pub links: &'a [u32],
     pub upper_links: &'a [u32],
     pub codes: CodeTable<'a>,
+}
+
+/// The parts of a graph.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct View<'a> {
+    pub web: Web<'a>,
     pub documents: &'a [u64],
     pub ordinals: &'a [u32],
     pub by_key: &'a [u32],
@@ -24,7 +30,7 @@ pub(super) struct View<'a> {
     pub rows: &'a [f16],
 }
 
-/// A graph that is being made.
+/// The parts of a graph that is being written.
 #[derive(Debug)]
 pub(super) struct ViewMut<'a> {
     pub links: &'a mut [u32],
@@ -37,44 +43,7 @@ pub(super) struct ViewMut<'a> {
     pub rows: &'a mut [f16],
 }
 
-/// Numbers for which any bytes are a value.
-trait Plain: Copy {}
-impl Plain for i8 {}
-impl Plain for u32 {}
-impl Plain for u64 {}
-impl Plain for f16 {}
-
-fn cast<T: Plain>(bytes: &[u8]) -> &[T] {
-    // SAFETY: any bytes are a `T`.
-    let (before, values, after) = unsafe { bytes.align_to::<T>() };
-    assert!(before.is_empty() && after.is_empty(), "parts begin at pages of the mapping");
-    values
-}
-
-fn cast_mut<T: Plain>(bytes: &mut [u8]) -> &mut [T] {
-    // SAFETY: any bytes are a `T`, and a `T` is made of initialized bytes.
-    let (before, values, after) = unsafe { bytes.align_to_mut::<T>() };
-    assert!(before.is_empty() && after.is_empty(), "parts begin at pages of the mapping");
-    values
-}
-
-impl<'a> View<'a> {
-    /// `image` is page-aligned and as long as the shape says.
-    pub fn new(shape: &'a Shape, image: &'a [u8]) -> Self {
-        let part = |part| &image[shape.range(part)];
-        Self {
-            shape,
-            links: cast(part(Part::Links)),
-            upper_links: cast(part(Part::UpperLinks)),
-            codes: CodeTable::new(cast(part(Part::Codes)), shape.stride()),
-            documents: cast(part(Part::Documents)),
-            ordinals: cast(part(Part::Ordinals)),
-            by_key: cast(part(Part::ByKey)),
-            sorted_documents: cast(part(Part::SortedDocuments)),
-            rows: cast(part(Part::Rows)),
-        }
-    }
-
+impl<'a> Web<'a> {
     /// The neighbors of a node; the list ends where the first place is empty.
     #[inline]
     pub fn neighbors(&self, level: usize, node: u32) -> &'a [u32] {
@@ -92,6 +61,27 @@ impl<'a> View<'a> {
             &self.upper_links[self.shape.upper_links_at(level, node)]
         }
     }
+}
+
+impl<'a> View<'a> {
+    /// `image` is page-aligned and as long as the shape says.
+    pub fn new(shape: &'a Shape, image: &'a [u8]) -> Self {
+        let part = |part| &image[shape.range(part)];
+        let web = Web {
+            shape,
+            links: cast(part(Part::Links)),
+            upper_links: cast(part(Part::UpperLinks)),
+            codes: CodeTable::new(cast(part(Part::Codes)), shape.stride()),
+        };
+        Self {
+            web,
+            documents: cast(part(Part::Documents)),
+            ordinals: cast(part(Part::Ordinals)),
+            by_key: cast(part(Part::ByKey)),
+            sorted_documents: cast(part(Part::SortedDocuments)),
+            rows: cast(part(Part::Rows)),
+        }
+    }
 
     pub fn key(&self, node: u32) -> ChunkKey {
         let at = node as usize;
@@ -102,7 +92,7 @@ impl<'a> View<'a> {
     }
 
     pub fn row(&self, node: u32) -> &'a [f16] {
-        let dim = self.shape.dim;
+        let dim = self.web.shape.dim;
         &self.rows[node as usize * dim..(node as usize + 1) * dim]
     }
 
@@ -114,7 +104,7 @@ impl<'a> View<'a> {
         let count = rest.iter().take_while(|other| **other == number).count();
         // Of a damaged file the nodes may not exist.
         let nodes = &self.by_key[from..from + count];
-        if nodes.iter().all(|node| (*node as usize) < self.shape.nodes) { nodes } else { &[] }
+        if nodes.iter().all(|node| (*node as usize) < self.web.shape.nodes) { nodes } else { &[] }
     }
 
     /// The node of a passage.
@@ -147,32 +137,5 @@ impl<'a> ViewMut<'a> {
             sorted_documents: cast_mut(part(Part::SortedDocuments)),
             rows: cast_mut(part(Part::Rows)),
         }
-    }
-
-    /// What is there so far.
-    pub fn as_view<'b>(&'b self, shape: &'b Shape) -> View<'b> {
-        View {
-            shape,
-            links: self.links,
-            upper_links: self.upper_links,
-            codes: CodeTable::new(self.codes, shape.stride()),
-            documents: self.documents,
-            ordinals: self.ordinals,
-            by_key: self.by_key,
-            sorted_documents: self.sorted_documents,
-            rows: self.rows,
-        }
-    }
-
-    /// Sets the neighbors of a node.
-    pub fn set_neighbors(&mut self, shape: &Shape, level: usize, node: u32, neighbors: &[u32]) {
-        let places = if level == 0 {
-            &mut self.links[shape.links_at(node)]
-        } else {
-            &mut self.upper_links[shape.upper_links_at(level, node)]
-        };
-        let (used, empty) = places.split_at_mut(neighbors.len());
-        used.copy_from_slice(neighbors);
-        empty.fill(NO_NODE);
     }
 }

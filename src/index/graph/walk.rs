@@ -3,7 +3,7 @@
 
 use super::kernel::{self, Dots};
 use super::near::Near;
-use super::view::View;
+use super::view::{NO_NODE, Web};
 
 /// What a walk needs besides the graph. It is used again for the next, so that a search allocates
 /// nothing.
@@ -14,8 +14,6 @@ pub(super) struct Walk {
     pub pool: Vec<Near>,
     fresh: Vec<u32>,
     dots: Vec<i32>,
-    /// Distances computed since the walk began.
-    pub distances: usize,
 }
 
 /// One bit a node: a few of these fit the first cache where a stamp a node would not.
@@ -42,30 +40,23 @@ impl Seen {
 }
 
 impl Walk {
-    /// Begins a walk at level 0 or above.
-    pub fn begin(&mut self, nodes: usize) {
-        self.seen.clear(nodes);
-        self.pool.clear();
-        self.distances = 0;
-    }
-
     /// Goes down from the entry to `level`, always to the nearest neighbor; returns where it came to.
     pub fn descend(
         &mut self,
-        view: &View<'_>,
+        web: &Web<'_>,
         dots: Dots,
         query: &[i8],
         entry: u32,
         level: usize,
     ) -> u32 {
-        let mut at = Near::new(self.dot(view, dots, query, entry), entry);
-        for level in (level + 1..=view.shape.level_of(entry)).rev() {
+        let mut at = Near::new(self.dot(web, dots, query, entry), entry);
+        for level in (level + 1..=web.shape.level_of(entry)).rev() {
             loop {
-                let on_level = view.shape.upper[level - 1] as u32;
+                let on_level = web.shape.upper[level - 1] as u32;
                 self.fresh.clear();
-                let neighbors = view.neighbors(level, at.node()).iter();
+                let neighbors = web.neighbors(level, at.node()).iter();
                 self.fresh.extend(neighbors.filter(|neighbor| **neighbor < on_level));
-                self.measure(view, dots, query);
+                self.measure(web, dots, query);
                 let nearest = self.fresh.iter().zip(&self.dots).map(|(n, d)| Near::new(*d, *n));
                 match nearest.min() {
                     Some(nearer) if nearer < at => at = nearer,
@@ -79,13 +70,13 @@ impl Walk {
     /// Leaves the `ef` nodes of `level` that it found nearest in [`Walk::pool`].
     pub fn search(
         &mut self,
-        view: &View<'_>,
+        web: &Web<'_>,
         dots: Dots,
         query: &[i8],
         (level, entries): (usize, &[u32]),
         ef: usize,
     ) {
-        let on_level = if level == 0 { view.shape.nodes } else { view.shape.upper[level - 1] };
+        let on_level = if level == 0 { web.shape.nodes } else { web.shape.upper[level - 1] };
         self.seen.clear(on_level);
         self.pool.clear();
         self.fresh.clear();
@@ -94,7 +85,7 @@ impl Walk {
                 self.fresh.push(*entry);
             }
         }
-        self.measure(view, dots, query);
+        self.measure(web, dots, query);
         let mut next = 0;
         self.take_in(ef, &mut next);
         while let Some(near) = self.pool.get_mut(next) {
@@ -104,15 +95,18 @@ impl Walk {
                 next += 1;
             }
             self.fresh.clear();
-            for neighbor in view.neighbors(level, node) {
+            for neighbor in web.places(level, node) {
+                if *neighbor == NO_NODE {
+                    break;
+                }
                 if self.seen.is_fresh(*neighbor) {
                     self.fresh.push(*neighbor);
                 }
             }
             if let Some(near) = self.pool.get(next) {
-                kernel::prefetch(view.places(level, near.node()));
+                kernel::prefetch(web.places(level, near.node()));
             }
-            self.measure(view, dots, query);
+            self.measure(web, dots, query);
             self.take_in(ef, &mut next);
         }
     }
@@ -138,16 +132,15 @@ impl Walk {
     }
 
     #[inline]
-    fn measure(&mut self, view: &View<'_>, dots: Dots, query: &[i8]) {
+    fn measure(&mut self, web: &Web<'_>, dots: Dots, query: &[i8]) {
         self.dots.resize(self.fresh.len(), 0);
-        self.distances += self.fresh.len();
-        dots(query, view.codes, &self.fresh, &mut self.dots);
+        dots(query, web.codes, &self.fresh, &mut self.dots);
     }
 
-    fn dot(&mut self, view: &View<'_>, dots: Dots, query: &[i8], node: u32) -> i32 {
+    fn dot(&mut self, web: &Web<'_>, dots: Dots, query: &[i8], node: u32) -> i32 {
         self.fresh.clear();
         self.fresh.push(node);
-        self.measure(view, dots, query);
+        self.measure(web, dots, query);
         self.dots[0]
     }
 }

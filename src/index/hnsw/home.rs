@@ -27,7 +27,10 @@ pub enum VectorOpening {
     Missing,
     Opened,
     /// It has to be made anew.
-    Unusable { path: PathBuf, reason: VectorFileError },
+    Unusable {
+        path: PathBuf,
+        reason: VectorFileError,
+    },
 }
 
 /// The right to make the next graph, until it is dropped.

@@ -24,14 +24,25 @@ fn origin() -> VectorOrigin {
 }
 
 fn options(dim: usize) -> HnswOptions {
-    HnswOptions { threads: 2, m: 8, ef_construction: 60, graph_rows_min: 16, ..HnswOptions::new(dim) }
+    HnswOptions {
+        threads: 2,
+        m: 8,
+        ef_construction: 60,
+        graph_rows_min: 16,
+        ..HnswOptions::new(dim)
+    }
 }
 
 fn never() -> bool {
     false
 }
 
-fn search(index: &dyn VectorIndex, query: &[f32], filter: &PassageFilter, k: usize) -> Vec<Candidate> {
+fn search(
+    index: &dyn VectorIndex,
+    query: &[f32],
+    filter: &PassageFilter,
+    k: usize,
+) -> Vec<Candidate> {
     let query = Embedding::normalized(query.to_vec()).unwrap();
     index.search(&query, filter, k).unwrap()
 }
@@ -41,7 +52,8 @@ struct Numbers(u64);
 
 impl Numbers {
     fn next(&mut self) -> f32 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         ((self.0 >> 40) as f32 / (1_u64 << 24) as f32) - 0.5
     }
 
@@ -85,7 +97,12 @@ fn made(options: HnswOptions, rows: &[Vec<f32>]) -> HnswIndex {
 }
 
 /// The share of an exact scan's ten best that the index finds.
-fn recall(index: &HnswIndex, exact: &ExactIndex, queries: &[Vec<f32>], filter: &PassageFilter) -> f64 {
+fn recall(
+    index: &HnswIndex,
+    exact: &ExactIndex,
+    queries: &[Vec<f32>],
+    filter: &PassageFilter,
+) -> f64 {
     let (mut found, mut wanted) = (0, 0);
     for query in queries {
         let best = search(exact, query, filter, 10);
@@ -329,10 +346,8 @@ fn searches_and_updates_go_on_while_a_graph_is_made() {
         assert_eq!(search(&index, query, &filter, 9), search(&exact, query, &filter, 9));
     }
     // What the file says is what the graph was made of, so that a start catches up with the rest.
-    let (again, _) = HnswIndex::open(
-        index.options.clone(),
-        VectorHome::new(dir.path().to_owned(), origin()),
-    );
+    let (again, _) =
+        HnswIndex::open(index.options.clone(), VectorHome::new(dir.path().to_owned(), origin()));
     assert_eq!((again.reached(), again.len()), (ChangeNumber(1), 700));
 }
 

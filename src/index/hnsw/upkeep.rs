@@ -11,9 +11,9 @@ use tracing::warn;
 use super::home::Turn;
 use super::{HnswIndex, Settled, State, Writer};
 use crate::data::ChunkKey;
+use crate::index::VectorUpdate;
 use crate::index::exact::{RowPlaces, RowSet};
 use crate::index::graph::{Graph, GraphError, Row, VectorFileError};
-use crate::index::VectorUpdate;
 
 /// Passages that are scanned beside a graph before the next one is made, at least.
 const RECENT_MIN: usize = 4_096;
@@ -105,7 +105,9 @@ impl HnswIndex {
     /// [`UpkeepError`]; then searches go on with what they have.
     pub fn upkeep(&self, is_cancelled: &(dyn Fn() -> bool + Sync)) -> Result<Upkeep, UpkeepError> {
         let Ok(_one) = self.upkeep.try_lock() else { return Ok(Upkeep::Busy) };
-        self.verify()?;
+        if !self.verify(is_cancelled)? {
+            return Ok(Upkeep::Cancelled);
+        }
         let due = self.due(&self.state.load());
         if due == Due::Nothing {
             return Ok(Upkeep::Nothing);
@@ -139,24 +141,28 @@ impl HnswIndex {
         Ok(passages.map_or(Upkeep::Dropped, |passages| Upkeep::Made { passages }))
     }
 
-    /// Checks every byte of a graph that came from a file, once.
-    fn verify(&self) -> Result<(), UpkeepError> {
+    /// Checks every byte of a graph that came from a file, once; false when it `is_cancelled` before.
+    fn verify(&self, is_cancelled: &dyn Fn() -> bool) -> Result<bool, UpkeepError> {
         if self.is_verified.load(Ordering::Acquire) {
-            return Ok(());
+            return Ok(true);
         }
-        if let Some(Settled { graph, .. }) = &self.state.load_full().settled
-            && let Err(damage) = graph.verify()
-        {
-            self.is_damaged.store(true, Ordering::Release);
-            if let Some(home) = &self.home
-                && let Some(turn) = home.turn()?
-            {
-                home.clear(&turn);
+        if let Some(Settled { graph, .. }) = &self.state.load_full().settled {
+            match graph.verify(is_cancelled) {
+                Ok(true) => {}
+                Ok(false) => return Ok(false),
+                Err(damage) => {
+                    self.is_damaged.store(true, Ordering::Release);
+                    if let Some(home) = &self.home
+                        && let Some(turn) = home.turn()?
+                    {
+                        home.clear(&turn);
+                    }
+                    return Err(UpkeepError::Damaged(damage));
+                }
             }
-            return Err(UpkeepError::Damaged(damage));
         }
         self.is_verified.store(true, Ordering::Release);
-        Ok(())
+        Ok(true)
     }
 
     /// The graph of everything in `state`, on disk if it has a home.
@@ -208,8 +214,12 @@ impl HnswIndex {
             let dead = now.settled.as_ref().map(|settled| &settled.dead);
             let alive = |node: &u32| dead.is_none_or(|dead| !dead.has(*node));
             for nodes in graph.documents() {
-                let rows: Vec<_> =
-                    nodes.iter().filter(|n| alive(n)).flat_map(|n| graph.row(*n)).copied().collect();
+                let rows: Vec<_> = nodes
+                    .iter()
+                    .filter(|n| alive(n))
+                    .flat_map(|n| graph.row(*n))
+                    .copied()
+                    .collect();
                 if !rows.is_empty() {
                     update.upsert(graph.key(nodes[0]).document, &rows);
                 }
@@ -232,7 +242,8 @@ fn rows_of(recent: &RowSet, dim: usize) -> Vec<Row<'_>> {
     for (document, values) in recent.documents() {
         let of_document = values.chunks_exact(dim.max(1)).zip(0..);
         rows.extend(
-            of_document.map(|(values, ordinal)| Row { key: ChunkKey { document, ordinal }, values }),
+            of_document
+                .map(|(values, ordinal)| Row { key: ChunkKey { document, ordinal }, values }),
         );
     }
     rows

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tracing::{info, warn};
 
@@ -12,18 +12,37 @@ use crate::index::{HnswIndex, Upkeep};
 /// How often whoever waits for upkeep asks whether it is to stop.
 const PATIENCE: Duration = Duration::from_millis(50);
 
+/// A process that answers one query and ends leaves upkeep to those that live for longer than this.
+const STAYING: Duration = Duration::from_secs(2);
+
 /// Runs the upkeep of one index, at most once at a time, and stops it when it is dropped.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Keeper {
     cancel: Arc<AtomicBool>,
     /// Set when upkeep failed: it would fail again, and the next start tries anew.
     gave_up: Arc<AtomicBool>,
+    opened: Instant,
     running: Mutex<Option<JoinHandle<()>>>,
 }
 
 impl Keeper {
-    /// Begins what is due, if it has not begun.
+    pub fn new() -> Self {
+        Self {
+            cancel: Arc::default(),
+            gave_up: Arc::default(),
+            opened: Instant::now(),
+            running: Mutex::default(),
+        }
+    }
+
+    /// Begins what is due, if it has not begun and this process stays.
     pub fn nudge(&self, index: &Arc<HnswIndex>) {
+        if self.opened.elapsed() >= STAYING {
+            self.begin(index);
+        }
+    }
+
+    fn begin(&self, index: &Arc<HnswIndex>) {
         let mut running = self.running();
         let is_busy = running.as_ref().is_some_and(|thread| !thread.is_finished());
         if is_busy || self.gave_up.load(Ordering::Relaxed) || !index.needs_upkeep() {
@@ -46,7 +65,7 @@ impl Keeper {
     /// Waits until nothing is due any more, or until `is_cancelled`.
     pub fn settle(&self, index: &Arc<HnswIndex>, is_cancelled: &dyn Fn() -> bool) {
         loop {
-            self.nudge(index);
+            self.begin(index);
             let Some(thread) = self.running().take() else { return };
             while !thread.is_finished() {
                 if is_cancelled() {
@@ -84,9 +103,8 @@ fn run(index: &HnswIndex, cancel: &AtomicBool) -> bool {
         match index.upkeep(&|| cancel.load(Ordering::Relaxed)) {
             Ok(Upkeep::Made { passages }) => info!(passages, "the vector index was made"),
             Ok(Upkeep::Dropped) => info!("the vector index is small enough to be scanned"),
-            Ok(Upkeep::Nothing | Upkeep::Cancelled) => return true,
-            // Whoever is at it may fail, and then the next change begins it here.
-            Ok(Upkeep::Busy) => return true,
+            // Whoever is at it may fail, and then it begins here a second later.
+            Ok(Upkeep::Nothing | Upkeep::Cancelled | Upkeep::Busy) => return true,
             Err(error) => {
                 warn!("{error}");
                 return false;

@@ -76,7 +76,7 @@ impl Vectors {
     fn of(model: Option<StoredModel>, index: HnswIndex, lease: Option<ModelLease>) -> Self {
         let hnsw = Arc::new(index);
         let index = Arc::clone(&hnsw) as Arc<dyn VectorIndex>;
-        let (keeper, moved) = (Keeper::default(), AtomicBool::new(false));
+        let (keeper, moved) = (Keeper::new(), AtomicBool::new(false));
         Self { model, index, hnsw, keeper, moved, _lease: lease }
     }
 
@@ -145,7 +145,7 @@ impl Vectors {
 
     /// Reads every vector of a model.
     fn read(&self, store: &Store, key: Option<ModelKey>) -> Result<(), SearchError> {
-        let mut update = VectorUpdate { from_scratch: true, ..VectorUpdate::default() };
+        let mut update = VectorUpdate::from_scratch();
         let mut refused = Ok(());
         let reached = match key {
             None => store.change_number()?,
