@@ -124,7 +124,8 @@ fn near_neighbors_are_found_whatever_the_filter() {
     const DIM: usize = 24;
     let rows = clustered(6_000, DIM, 3);
     // So many that one half and one fifth are walked, and less is scanned.
-    let index = made(HnswOptions { ef: Some(128), ..options(DIM) }, &rows);
+    let options = HnswOptions { ef: Some(128), m: 16, ef_construction: 100, ..options(DIM) };
+    let index = made(options, &rows);
     let exact = ExactIndex::new(DIM, Simd::detect());
     exact.apply(update(&rows, 0, 1)).unwrap();
     let queries = clustered(60, DIM, 11);
