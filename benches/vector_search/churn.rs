@@ -25,13 +25,15 @@ pub fn run(bench: &Bench) {
     };
     println!("churn:");
     tell("made of all");
-    let scattered = |at: &usize| at.wrapping_mul(2_654_435_761) / 512 % 2 == 0;
+    let scattered = |at: &usize| (at.wrapping_mul(2_654_435_761) / 512).is_multiple_of(2);
     let (gone, mut alive): (Vec<usize>, Vec<usize>) = (0..bench.rows()).partition(scattered);
     let mut spare = gone.clone();
     let apply = |removed: Vec<usize>, added: &[usize], reached: u64| {
         let mut update = VectorUpdate::reaching(ChangeNumber(reached));
         update.removed = removed.into_iter().map(document).collect::<Vec<DocumentId>>();
-        added.iter().for_each(|at| update.upsert(document(*at), bench.row(*at)));
+        for at in added {
+            update.upsert(document(*at), bench.row(*at));
+        }
         exact.apply(update.clone()).expect("dimension");
         index.apply(update).expect("dimension");
     };

@@ -97,7 +97,7 @@ mod x86 {
     #[target_feature(enable = "avx2")]
     pub(super) fn dots_avx2(query: &[i8], codes: CodeTable<'_>, nodes: &[u32], dots: &mut [i32]) {
         const WIDTH: usize = 32;
-        const { assert!(CODE_ALIGN % WIDTH == 0) };
+        const { assert!(CODE_ALIGN.is_multiple_of(WIDTH)) };
         each(codes, nodes, dots, |code| {
             let len = query.len().min(code.len());
             let ones = _mm256_set1_epi16(1);
@@ -127,7 +127,7 @@ mod x86 {
     #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
     pub(super) fn dots_vnni(query: &[i8], codes: CodeTable<'_>, nodes: &[u32], dots: &mut [i32]) {
         const WIDTH: usize = 64;
-        const { assert!(CODE_ALIGN % WIDTH == 0) };
+        const { assert!(CODE_ALIGN.is_multiple_of(WIDTH)) };
         let surplus: i32 = 128 * query.iter().map(|q| i32::from(*q)).sum::<i32>();
         let flip = _mm512_set1_epi8(i8::MIN);
         each(codes, nodes, dots, |code| {
@@ -158,7 +158,7 @@ mod arm {
     #[target_feature(enable = "neon")]
     pub(super) fn dots_neon(query: &[i8], codes: CodeTable<'_>, nodes: &[u32], dots: &mut [i32]) {
         const WIDTH: usize = 16;
-        const { assert!(CODE_ALIGN % WIDTH == 0) };
+        const { assert!(CODE_ALIGN.is_multiple_of(WIDTH)) };
         for (node, out) in nodes.iter().zip(dots) {
             let code = codes.of(*node);
             let len = query.len().min(code.len());

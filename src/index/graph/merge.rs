@@ -81,7 +81,7 @@ pub(super) fn merge<'a>(
     codes.zip(0..origins.len() as u32).for_each(|(code, node)| {
         match (&origins[node as usize], &kept) {
             (Origin::Before(old), Some(before)) => {
-                code.copy_from_slice(before.view.web.codes.of(*old))
+                code.copy_from_slice(before.view.web.codes.of(*old));
             }
             _ => codes::encode(row_of(node).values.iter().map(|v| v.to_f32()), scale, code),
         }

@@ -162,7 +162,8 @@ fn deleting_and_replacing_keeps_recall_and_size() {
     let index = made(walking(DIM), &rows);
     exact.apply(update(&rows, 0, 1)).unwrap();
     let mut half = VectorUpdate::reaching(ChangeNumber(2));
-    half.removed = (0..4_000).filter(|n| n * 2_654_435_761 >> 7 & 1 == 0).map(document).collect();
+    half.removed =
+        (0..4_000).filter(|n| ((n * 2_654_435_761) >> 7) & 1 == 0).map(document).collect();
     exact.apply(half.clone()).unwrap();
     index.apply(half).unwrap();
     assert!(recall(&index, &exact, &queries, &PassageFilter::all()) >= 0.98, "marked");
@@ -175,7 +176,7 @@ fn deleting_and_replacing_keeps_recall_and_size() {
     for round in 0..10 {
         let fresh = clustered(left / 10, DIM, 100 + round);
         let mut change = update(&fresh, 10_000 * (round + 1), 3 + round);
-        let is_old = |n: &u64| n * 2_654_435_761 >> 7 & 1 == 1 && n % 10 == round;
+        let is_old = |n: &u64| ((n * 2_654_435_761) >> 7) & 1 == 1 && n % 10 == round;
         change.removed = (0..4_000).filter(is_old).map(document).collect();
         exact.apply(change.clone()).unwrap();
         index.apply(change).unwrap();
@@ -206,7 +207,7 @@ fn the_graph_depends_on_the_passages_and_the_seed_alone() {
     let rows = clustered(900, 12, 8);
     let bytes = |threads, seed, backwards: bool, simd| {
         let dir = tempfile::tempdir().unwrap();
-        let options = HnswOptions { threads, seed, simd, ..options(12) };
+        let options = HnswOptions { simd, threads, seed, ..options(12) };
         let home = VectorHome::new(dir.path().to_owned(), origin());
         let (index, _) = HnswIndex::open(options, home);
         let mut order: Vec<usize> = (0..rows.len()).collect();
