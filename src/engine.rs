@@ -341,12 +341,15 @@ impl Drop for Inner {
 }
 
 fn notices(indexes: &Indexes) -> Vec<String> {
-    match indexes.opening() {
-        KeywordOpening::Existing | KeywordOpening::Created => Vec::new(),
+    let keywords = match indexes.opening() {
+        KeywordOpening::Existing | KeywordOpening::Created => None,
         KeywordOpening::Rebuilt { reason } => {
-            vec![format!("the keyword index was rebuilt: {reason}")]
+            Some(format!("the keyword index was rebuilt: {reason}"))
         }
-    }
+    };
+    let vectors = indexes.vector_trouble();
+    let vectors = vectors.map(|reason| format!("the vector index was made anew: {reason}"));
+    keywords.into_iter().chain(vectors).collect()
 }
 
 /// How many documents went; `None` when nothing is known under this name.

@@ -4,10 +4,13 @@
 //! deleted and rebuilt with no loss. They deal in ids, words and vectors and know nothing of where
 //! those come from. Filters are applied while a list is made, never to a finished one.
 
+mod bits;
 mod error;
 mod exact;
 mod filter;
 mod fusion;
+mod graph;
+mod hnsw;
 mod keyword;
 mod top;
 mod vector;
@@ -16,6 +19,10 @@ pub use error::IndexError;
 pub use exact::{ExactIndex, Simd};
 pub use filter::PassageFilter;
 pub use fusion::{RRF_K, reciprocal_rank_fusion};
+pub use graph::{VectorFileError, VectorOrigin};
+pub use hnsw::{
+    HnswIndex, HnswOptions, Upkeep, UpkeepError, VectorHome, VectorOpening, VectorParts,
+};
 pub use keyword::{
     IndexProgress, KeywordDocument, KeywordIndex, KeywordIndexError, KeywordMatch, KeywordOpening,
     KeywordPassage, KeywordQuery, KeywordSnapshot, KeywordUpdate, Mark, PreparedQuery,

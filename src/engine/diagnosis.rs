@@ -1,3 +1,4 @@
+use std::fmt::Write as _;
 use std::sync::Arc;
 
 use serde::Serialize;
@@ -113,10 +114,14 @@ fn check_store(store: &Store) -> Result<Check, EngineError> {
 fn check_indexes(store: &Store, indexes: &Indexes) -> Result<Vec<Check>, EngineError> {
     let passages = store.counts()?.passages;
     let (snapshot, keywords) = (indexes.snapshot(), indexes.keywords());
-    let mut checks = vec![
-        index_check("vector index", snapshot.vectors().len() as u64, passages),
-        index_check("keyword index", snapshot.keywords().len(), passages),
-    ];
+    let mut vectors = index_check("vector index", snapshot.vectors().len() as u64, passages);
+    let _ = write!(vectors.finding, ", {}", snapshot.vector_index().parts());
+    let mut checks =
+        vec![vectors, index_check("keyword index", snapshot.keywords().len(), passages)];
+    if let Err(damage) = snapshot.vector_index().check() {
+        let finding = format!("its file {damage}; it is being made anew");
+        checks.push(Check::ill("vector index file", finding));
+    }
     let damaged = keywords.check().map_err(SearchError::from)?;
     if !damaged.is_empty() {
         let names: Vec<_> = damaged.iter().map(|path| path.display().to_string()).collect();
@@ -135,7 +140,8 @@ fn check_recall(store: &Store, indexes: &Indexes) -> Result<Check, EngineError> 
     Ok(match recall::measure(store, indexes)? {
         None => Check::well(NAME, "nothing is indexed yet"),
         Some(Recall { queries, at_10 }) => {
-            let finding = format!("{at_10:.4} against an exact scan, {queries} queries");
+            let parts = indexes.snapshot().vector_index().parts();
+            let finding = format!("{at_10:.4} against an exact scan, {queries} queries of {parts}");
             if at_10 >= RECALL_MIN { Check::well(NAME, finding) } else { Check::ill(NAME, finding) }
         }
     })

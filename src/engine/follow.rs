@@ -1,6 +1,7 @@
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
+use tokio::sync::watch;
 use tracing::warn;
 
 use super::{Engine, EngineError, Inner, ModelState};
@@ -32,6 +33,20 @@ impl Engine {
         let read = self.run_blocking(read).await;
         self.inner.indexes_ready.send_replace(true);
         read
+    }
+
+    /// Waits until the vector index has the graph it needs, or until `cancel`: a process that only
+    /// indexes would else end before.
+    pub(super) async fn settle_indexes(
+        &self,
+        cancel: watch::Receiver<bool>,
+    ) -> Result<(), EngineError> {
+        let inner = Arc::clone(&self.inner);
+        self.run_blocking(move || {
+            inner.indexes.settle(&|| *cancel.borrow());
+            Ok(())
+        })
+        .await
     }
 
     async fn follow_store(&self) -> Result<(), EngineError> {

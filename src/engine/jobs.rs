@@ -125,7 +125,9 @@ where
 /// Indexes files and folders, after the indexing jobs before it.
 pub(super) fn index(engine: &Engine, paths: Vec<PathBuf>) -> Job {
     start(engine, label(&paths), |engine, id, cancel| async move {
-        Ok(match run(&engine, id, paths, cancel).await? {
+        let outcome = run(&engine, id, paths, cancel.clone()).await?;
+        engine.settle_indexes(cancel).await?;
+        Ok(match outcome {
             Outcome::Done(report) => JobOutcome::Done(report),
             Outcome::Cancelled(report) => JobOutcome::Cancelled(report),
         })

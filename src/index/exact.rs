@@ -1,121 +1,43 @@
 mod kernel;
+mod rows;
 mod segment;
 
 pub use kernel::Simd;
 
-use std::collections::HashMap;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread;
 
 use arc_swap::ArcSwap;
 
-use self::kernel::Dot;
-use self::segment::{Segment, Stretch};
-use super::top::Top;
+pub(super) use self::kernel::Dot;
+pub(super) use self::rows::{RowPlaces, RowSet, Scan};
+use super::vector::check_query;
 use super::{PassageFilter, VectorIndex, VectorIndexError, VectorUpdate};
-use crate::data::{Candidate, ChangeNumber, DocumentId, Embedding};
-
-/// Rows that are worth a thread of their own: a few hundred microseconds of scanning, against the
-/// fifty or so that starting a thread costs.
-const ROWS_PER_THREAD_MIN: usize = 16_384;
-
-/// A segment is not merged beyond this, which bounds what one update copies (48 MB at 384
-/// components).
-const SEGMENT_ROWS_MAX: usize = 65_536;
-
-/// Rows that a thread takes at a time.
-const STRETCH_ROWS: usize = 4_096;
+use crate::data::{Candidate, ChangeNumber, Embedding};
 
 /// Compares the query with every vector: the answer is exact, with any filter, at any time.
-///
-/// Rows are half precision and lie in contiguous segments. Updates build a new list of segments
-/// beside the one that searches hold, sharing what has not changed.
 #[derive(Debug)]
 pub struct ExactIndex {
-    dim: usize,
-    dot: Dot,
-    threads: usize,
-    snapshot: ArcSwap<Snapshot>,
-    writer: Mutex<Writer>,
-}
-
-#[derive(Clone, Debug, Default)]
-struct Snapshot {
-    segments: Vec<Segment>,
-    reached: ChangeNumber,
-}
-
-/// What only updates need.
-#[derive(Debug, Default)]
-struct Writer {
-    /// Where each document's rows are: id of the segment and place in it.
-    places: HashMap<DocumentId, (u64, usize)>,
-    next_segment: u64,
+    scan: Scan,
+    snapshot: ArcSwap<RowSet>,
+    writer: Mutex<RowPlaces>,
 }
 
 impl ExactIndex {
     /// An empty index for vectors of `dim` components, with the instruction set `simd`.
     #[must_use]
     pub fn new(dim: usize, simd: Simd) -> Self {
-        Self {
-            dim,
-            dot: simd.dot(),
-            threads: thread::available_parallelism().map_or(1, usize::from),
-            snapshot: ArcSwap::default(),
-            writer: Mutex::default(),
-        }
-    }
-
-    fn check(&self, update: &VectorUpdate) -> Result<(), VectorIndexError> {
-        let uneven = update.documents.iter().find(|(_, numbers)| numbers % self.dim.max(1) != 0);
-        match uneven {
-            None => Ok(()),
-            Some(&(document, found)) => {
-                Err(VectorIndexError::RowDimension { document, expected: self.dim, found })
-            }
-        }
-    }
-
-    /// Scans `stretches` on as many threads as they are worth.
-    fn scan(
-        &self,
-        stretches: &[Stretch<'_>],
-        query: &[f32],
-        filter: &PassageFilter,
-        limit: usize,
-    ) -> Top<()> {
-        let next = AtomicUsize::new(0);
-        let work = || {
-            let mut top = Top::new(limit);
-            while let Some(stretch) = stretches.get(next.fetch_add(1, Ordering::Relaxed)) {
-                stretch.scan(self.dot, query, filter, &mut top);
-            }
-            top
-        };
-        let rows: usize = stretches.iter().map(Stretch::rows).sum();
-        let helpers = (rows / ROWS_PER_THREAD_MIN).clamp(1, self.threads) - 1;
-        thread::scope(|scope| {
-            let helpers: Vec<_> = (0..helpers).map(|_| scope.spawn(work)).collect();
-            let mut top = work();
-            for helper in helpers {
-                match helper.join() {
-                    Ok(found) => top.merge(found),
-                    Err(panic) => std::panic::resume_unwind(panic),
-                }
-            }
-            top
-        })
+        let scan = Scan::new(dim, simd);
+        Self { scan, snapshot: ArcSwap::default(), writer: Mutex::default() }
     }
 }
 
 impl VectorIndex for ExactIndex {
     fn dim(&self) -> usize {
-        self.dim
+        self.scan.dim
     }
 
     fn len(&self) -> usize {
-        self.snapshot.load().segments.iter().map(Segment::live_rows).sum()
+        self.snapshot.load().live_rows()
     }
 
     fn reached(&self) -> ChangeNumber {
@@ -123,28 +45,11 @@ impl VectorIndex for ExactIndex {
     }
 
     fn apply(&self, update: VectorUpdate) -> Result<(), VectorIndexError> {
-        self.check(&update)?;
+        update.check(self.scan.dim)?;
         let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut snapshot = Snapshot::clone(&self.snapshot.load());
-        if update.from_scratch {
-            snapshot.segments.clear();
-            writer.places.clear();
-        }
-        let replaced = update.documents.iter().map(|(document, _)| document);
-        for document in update.removed.iter().chain(replaced) {
-            if let Some((segment, place)) = writer.places.remove(document)
-                && let Some(segment) = snapshot.segments.iter_mut().find(|s| s.id() == segment)
-            {
-                segment.kill(place);
-            }
-        }
-        let id = writer.fresh_id();
-        let segment = Segment::new(id, self.dim, &update.documents, update.rows);
-        writer.place(&segment);
-        snapshot.segments.push(segment);
-        snapshot.reached = update.reached;
-        writer.tidy(&mut snapshot.segments, self.dim);
-        self.snapshot.store(Arc::new(snapshot));
+        let mut rows = RowSet::clone(&self.snapshot.load());
+        writer.apply(&mut rows, update, self.scan.dim);
+        self.snapshot.store(Arc::new(rows));
         Ok(())
     }
 
@@ -154,54 +59,12 @@ impl VectorIndex for ExactIndex {
         filter: &PassageFilter,
         limit: usize,
     ) -> Result<Vec<Candidate>, VectorIndexError> {
-        if query.dim() != self.dim {
-            let (expected, found) = (self.dim, query.dim());
-            return Err(VectorIndexError::QueryDimension { expected, found });
-        }
+        check_query(query, self.scan.dim)?;
         if limit == 0 || filter.is_none() {
             return Ok(Vec::new());
         }
-        let snapshot = self.snapshot.load_full();
-        let stretches: Vec<_> =
-            snapshot.segments.iter().flat_map(|segment| segment.stretches(STRETCH_ROWS)).collect();
-        let top = self.scan(&stretches, query.as_slice(), filter, limit);
-        let ranked = top.into_sorted().into_iter();
-        Ok(ranked.map(|ranked| Candidate { chunk: ranked.key, score: ranked.score }).collect())
-    }
-}
-
-impl Writer {
-    fn fresh_id(&mut self) -> u64 {
-        self.next_segment += 1;
-        self.next_segment
-    }
-
-    fn place(&mut self, segment: &Segment) {
-        for (place, document) in segment.live_documents() {
-            self.places.insert(document, (segment.id(), place));
-        }
-    }
-
-    /// Merges until sizes fall by half or more from segment to segment, so that there are few of
-    /// them and a row is copied a logarithmic number of times; rewrites what is mostly dead.
-    fn tidy(&mut self, segments: &mut Vec<Segment>, dim: usize) {
-        segments.retain(|segment| segment.live_rows() > 0);
-        loop {
-            let pair = segments.windows(2).position(|pair| {
-                let (older, newer) = (pair[0].live_rows(), pair[1].live_rows());
-                older <= 2 * newer && older + newer <= SEGMENT_ROWS_MAX
-            });
-            let range = match pair {
-                Some(at) => at..at + 2,
-                None => match segments.iter().position(Segment::is_wasteful) {
-                    Some(at) => at..at + 1,
-                    None => return,
-                },
-            };
-            let merged = Segment::merged(self.fresh_id(), dim, &segments[range.clone()]);
-            self.place(&merged);
-            segments.splice(range, [merged]);
-        }
+        let top = self.scan.search(&self.snapshot.load_full(), query.as_slice(), filter, limit);
+        Ok(top.into_candidates())
     }
 }
 
@@ -212,8 +75,9 @@ mod tests {
     use half::f16;
     use proptest::prelude::*;
 
+    use super::segment::Segment;
     use super::*;
-    use crate::data::ChunkKey;
+    use crate::data::{ChunkKey, DocumentId};
 
     const DIM: usize = 5;
 
@@ -316,8 +180,9 @@ mod tests {
 
     #[test]
     fn many_threads_find_what_one_finds() {
-        let index = ExactIndex { threads: 4, ..ExactIndex::new(2, Simd::detect()) };
-        let single = ExactIndex { threads: 1, ..ExactIndex::new(2, Simd::detect()) };
+        let mut index = ExactIndex::new(2, Simd::detect());
+        let mut single = ExactIndex::new(2, Simd::detect());
+        (index.scan.threads, single.scan.threads) = (4, 1);
         for n in 0..8 {
             let mut update = VectorUpdate::default();
             update.upsert(document(n), &fan(10_000));

@@ -13,7 +13,26 @@ pub struct PassageFilter {
 }
 
 /// Ids are hashes already, so they are not hashed again: a scan looks up every document.
-type DocumentSet = HashSet<DocumentId, BuildHasherDefault<IdHasher>>;
+pub(super) type DocumentSet = HashSet<DocumentId, BuildHasherDefault<IdHasher>>;
+
+/// What a filter names one by one; of that, not all need be allowed.
+#[derive(Debug)]
+pub(super) enum Listed<'a> {
+    Nothing,
+    Documents(&'a DocumentSet),
+    Passages(&'a HashSet<ChunkKey>),
+}
+
+impl Listed<'_> {
+    /// How much is named; `None` for everything.
+    pub fn len(&self) -> Option<usize> {
+        match self {
+            Self::Nothing => None,
+            Self::Documents(documents) => Some(documents.len()),
+            Self::Passages(passages) => Some(passages.len()),
+        }
+    }
+}
 
 impl PassageFilter {
     /// Allows everything.
@@ -42,6 +61,15 @@ impl PassageFilter {
         let mut allowed: HashSet<ChunkKey> = passages.into_iter().collect();
         allowed.retain(|key| self.allows(*key));
         Self { passages: Some(Arc::new(allowed)), ..self }
+    }
+
+    /// The list outside of which nothing is allowed.
+    pub(super) fn listed(&self) -> Listed<'_> {
+        match (&self.passages, &self.only) {
+            (Some(passages), _) => Listed::Passages(passages),
+            (None, Some(documents)) => Listed::Documents(documents),
+            (None, None) => Listed::Nothing,
+        }
     }
 
     #[must_use]

@@ -1,7 +1,7 @@
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
-use crate::data::ChunkKey;
+use crate::data::{Candidate, ChunkKey};
 
 /// Keeps the best `limit` of what is offered. Of equal scores the smaller key is better, so the
 /// outcome does not depend on the order of the offers.
@@ -57,6 +57,14 @@ impl<T> Top<T> {
     /// Best first.
     pub fn into_sorted(self) -> Vec<Ranked<T>> {
         self.heap.into_sorted_vec()
+    }
+}
+
+impl Top<()> {
+    /// Best first.
+    pub fn into_candidates(self) -> Vec<Candidate> {
+        let ranked = self.into_sorted().into_iter();
+        ranked.map(|ranked| Candidate { chunk: ranked.key, score: ranked.score }).collect()
     }
 }
 

@@ -51,6 +51,15 @@ pub enum VectorIndexError {
     RowDimension { document: DocumentId, expected: usize, found: usize },
 }
 
+/// # Errors
+/// When the query is of another dimension.
+pub(super) fn check_query(query: &Embedding, expected: usize) -> Result<(), VectorIndexError> {
+    match query.dim() {
+        found if found == expected => Ok(()),
+        found => Err(VectorIndexError::QueryDimension { expected, found }),
+    }
+}
+
 /// Documents that came, changed and went. The rows lie end to end, ready to be scanned.
 #[derive(Clone, Debug, Default)]
 pub struct VectorUpdate {
@@ -70,11 +79,33 @@ impl VectorUpdate {
         Self { reached, ..Self::default() }
     }
 
+    /// The first of those that replace everything that is there.
+    #[must_use]
+    pub fn from_scratch() -> Self {
+        Self { from_scratch: true, ..Self::default() }
+    }
+
     /// A document with the unit-length vectors of its passages, row after row; they replace those
     /// that it had.
     pub fn upsert(&mut self, document: DocumentId, rows: &[f16]) {
         self.documents.push((document, rows.len()));
         self.rows.extend_from_slice(rows);
+    }
+
+    /// The documents of which something that was there goes.
+    pub(super) fn changed(&self) -> impl Iterator<Item = &DocumentId> {
+        self.removed.iter().chain(self.documents.iter().map(|(document, _)| document))
+    }
+
+    /// # Errors
+    /// When the rows of a document are no whole number of vectors.
+    pub(super) fn check(&self, dim: usize) -> Result<(), VectorIndexError> {
+        match self.documents.iter().find(|(_, numbers)| numbers % dim.max(1) != 0) {
+            None => Ok(()),
+            Some(&(document, found)) => {
+                Err(VectorIndexError::RowDimension { document, expected: dim, found })
+            }
+        }
     }
 
     /// Numbers in all rows together.

@@ -1,19 +1,25 @@
+mod keeper;
+#[cfg(test)]
+mod vector_laws;
 mod vectors;
 mod words;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use arc_swap::ArcSwap;
 
-use self::vectors::Vectors;
+use self::vectors::{VectorSource, Vectors};
 use super::{SearchError, Searcher};
 use crate::data::ChangeNumber;
-use crate::index::{KeywordIndex, KeywordOpening, KeywordSnapshot, VectorIndex};
+use crate::index::{HnswIndex, KeywordIndex, KeywordOpening, KeywordSnapshot, VectorIndex};
 use crate::storage::{EmbeddingModel, ModelKey, Store, StoredModel};
 
 /// Name of the keyword index's folder in the data directory.
 const KEYWORDS: &str = "keywords";
+
+/// Name of the folder with the vector index's graph.
+const VECTORS: &str = "vectors";
 
 /// Both indexes of a store, and how they follow it.
 ///
@@ -22,6 +28,11 @@ const KEYWORDS: &str = "keywords";
 pub struct Indexes {
     keywords: KeywordIndex,
     opening: KeywordOpening,
+    vector_folder: PathBuf,
+    /// What was wrong with the vector index's file.
+    vector_trouble: Mutex<Option<String>>,
+    /// Tests have graphs of few passages.
+    graph_rows_min: Option<usize>,
     current: ArcSwap<IndexSnapshot>,
     /// Vectors of a model that is to be in use, until the words are there as well. Its lock is also
     /// the turn of the threads that catch up.
@@ -42,6 +53,12 @@ impl IndexSnapshot {
     #[must_use]
     pub fn model(&self) -> Option<&EmbeddingModel> {
         self.vectors.model.as_ref().map(|stored| &stored.model)
+    }
+
+    /// What the vector index consists of, and how it is.
+    #[must_use]
+    pub fn vector_index(&self) -> &HnswIndex {
+        self.vectors.hnsw()
     }
 
     /// The model whose passages are found; without vectors it is that of the words.
@@ -90,13 +107,39 @@ impl Indexes {
             keywords: words,
         };
         let current = ArcSwap::from_pointee(snapshot);
-        Ok(Self { keywords, opening, current, next: Mutex::default() })
+        Ok(Self {
+            keywords,
+            opening,
+            vector_folder: data_dir.join(VECTORS),
+            vector_trouble: Mutex::default(),
+            graph_rows_min: None,
+            current,
+            next: Mutex::default(),
+        })
     }
 
     /// What was found when the keyword index was opened.
     #[must_use]
     pub fn opening(&self) -> &KeywordOpening {
         &self.opening
+    }
+
+    /// Makes a graph of so many passages already.
+    #[cfg(test)]
+    pub fn with_graph_from(self, passages: usize) -> Self {
+        Self { graph_rows_min: Some(passages), ..self }
+    }
+
+    /// Why the vector index is made anew, or was since it was opened.
+    #[must_use]
+    pub fn vector_trouble(&self) -> Option<String> {
+        self.vector_trouble.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Waits until the vector index has made the graph that it needs, or until `is_cancelled`. Searches
+    /// do not wait: they scan what is in no graph.
+    pub fn settle(&self, is_cancelled: &dyn Fn() -> bool) {
+        self.snapshot().vectors.settle(is_cancelled);
     }
 
     #[must_use]
@@ -137,6 +180,7 @@ impl Indexes {
     ) -> Result<CaughtUp, SearchError> {
         let mut next = self.next.lock().unwrap_or_else(PoisonError::into_inner);
         let current = self.snapshot();
+        current.vectors.keep_up();
         let mut caught_up = CaughtUp { changed: false, keywords_busy: false };
         let (change, model) = (store.change_number()?, store.model()?);
         let is_new = model.as_ref().map(|stored| &stored.model) != current.model();
@@ -144,11 +188,17 @@ impl Indexes {
         if current.is_at(change, model.as_ref()) || (is_new && is_refused) {
             return Ok(caught_up);
         }
-        let vectors = if is_new {
-            vectors::brought_to(next.take(), store, model)?
-        } else {
-            vectors::brought_to(Some(Arc::clone(&current.vectors)), store, model)?
+        let known = if is_new { next.take() } else { Some(Arc::clone(&current.vectors)) };
+        let source = VectorSource {
+            store,
+            folder: &self.vector_folder,
+            graph_rows_min: self.graph_rows_min,
         };
+        let (vectors, trouble) = vectors::brought_to(known, source, model)?;
+        if trouble.is_some() {
+            *self.vector_trouble.lock().unwrap_or_else(PoisonError::into_inner) = trouble;
+        }
+        vectors.keep_up();
         let (words, busy) = words::brought_to(&self.keywords, store, change)?;
         caught_up.keywords_busy = busy;
         caught_up.changed = self.show(&current, vectors, words, &mut next);

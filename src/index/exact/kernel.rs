@@ -5,7 +5,7 @@
 use half::f16;
 
 /// Both slices have one length.
-pub(super) type Dot = fn(&[f32], &[f16]) -> f32;
+pub(in crate::index) type Dot = fn(&[f32], &[f16]) -> f32;
 
 /// An instruction set that the scan can use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,7 +21,7 @@ pub enum Simd {
 }
 
 impl Simd {
-    const ALL: [Self; 4] = [Self::Avx512, Self::Avx2, Self::Neon, Self::Plain];
+    pub(in crate::index) const ALL: [Self; 4] = [Self::Avx512, Self::Avx2, Self::Neon, Self::Plain];
 
     /// The widest set of this processor, or the one that `LODESTONE_SIMD` names (`avx512`, `avx2`,
     /// `neon`, `plain`) if the processor has it.
@@ -66,7 +66,7 @@ impl Simd {
     }
 
     /// The kernel; the plain one where the processor lacks the set.
-    pub(super) fn dot(self) -> Dot {
+    pub(in crate::index) fn dot(self) -> Dot {
         if !self.is_available() {
             return plain_dot;
         }

@@ -104,6 +104,12 @@ impl Segment {
         spans.filter(|(place, _)| self.live[*place]).map(|(place, span)| (place, span.document))
     }
 
+    /// Every living document with its rows.
+    pub fn documents(&self) -> impl Iterator<Item = (DocumentId, &[f16])> + '_ {
+        let live = self.live_documents();
+        live.map(|(place, document)| (document, self.data.rows_of(self.data.spans[place])))
+    }
+
     /// Cuts the segment into pieces of about `rows` rows, at documents.
     pub fn stretches(&self, rows: usize) -> impl Iterator<Item = Stretch<'_>> + '_ {
         let mut from = 0;
