@@ -15,7 +15,7 @@ mod vector;
 pub use error::IndexError;
 pub use exact::{ExactIndex, Simd};
 pub use filter::PassageFilter;
-pub use fusion::{RRF_K, reciprocal_rank_fusion};
+pub use fusion::{Judge, Moments};
 pub use keyword::{
     IndexProgress, KeywordDocument, KeywordIndex, KeywordIndexError, KeywordMatch, KeywordOpening,
     KeywordPassage, KeywordQuery, KeywordSnapshot, KeywordUpdate, Mark, PreparedQuery,

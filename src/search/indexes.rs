@@ -1,3 +1,4 @@
+mod background;
 mod vectors;
 mod words;
 
@@ -6,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use arc_swap::ArcSwap;
 
+use self::background::Background;
 use self::vectors::Vectors;
 use super::{SearchError, Searcher};
 use crate::data::ChangeNumber;
@@ -34,6 +36,7 @@ pub struct IndexSnapshot {
     /// The model whose passages both indexes name.
     key: Option<ModelKey>,
     vectors: Arc<Vectors>,
+    background: Background,
     keywords: KeywordSnapshot,
 }
 
@@ -58,6 +61,12 @@ impl IndexSnapshot {
     #[must_use]
     pub fn keywords(&self) -> &KeywordSnapshot {
         &self.keywords
+    }
+
+    /// What is ordinary for a query among the vectors.
+    #[must_use]
+    pub fn background(&self) -> &Background {
+        &self.background
     }
 
     fn is_at(&self, change: ChangeNumber, model: Option<&StoredModel>) -> bool {
@@ -87,6 +96,7 @@ impl Indexes {
         let snapshot = IndexSnapshot {
             key: words.progress().and_then(|p| p.model).map(ModelKey::from_noted),
             vectors: Arc::new(Vectors::none()),
+            background: Background::default(),
             keywords: words,
         };
         let current = ArcSwap::from_pointee(snapshot);
@@ -151,7 +161,8 @@ impl Indexes {
         };
         let (words, busy) = words::brought_to(&self.keywords, store, change)?;
         caught_up.keywords_busy = busy;
-        caught_up.changed = self.show(&current, vectors, words, &mut next);
+        let background = Background::read(store, vectors.model.as_ref())?;
+        caught_up.changed = self.show(&current, (vectors, background), words, &mut next);
         Ok(caught_up)
     }
 
@@ -160,7 +171,7 @@ impl Indexes {
     fn show(
         &self,
         current: &IndexSnapshot,
-        vectors: Arc<Vectors>,
+        (vectors, background): (Arc<Vectors>, Background),
         words: KeywordSnapshot,
         next: &mut Option<Arc<Vectors>>,
     ) -> bool {
@@ -175,7 +186,7 @@ impl Indexes {
         let changed = moved
             || !Arc::ptr_eq(&vectors, &current.vectors)
             || words.progress() != current.keywords.progress();
-        self.current.store(Arc::new(IndexSnapshot { key, vectors, keywords: words }));
+        self.current.store(Arc::new(IndexSnapshot { key, vectors, background, keywords: words }));
         changed
     }
 }
