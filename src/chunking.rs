@@ -4,7 +4,10 @@
 //! hundreds of candidate slices a document; [`sizer::OffsetSizer`] answers by looking token offsets up
 //! instead of tokenizing again.
 
+mod join;
 mod sizer;
+
+pub use join::join_small;
 
 use std::ops::Range;
 
@@ -53,7 +56,7 @@ pub fn split(
             chunks.push(chunk);
         }
     }
-    Ok(ChunkedDocument { document, tokens, chunks })
+    Ok(ChunkedDocument { document, tokens, chunks, contexts: Vec::new() })
 }
 
 /// Counts lines from one chunk to the next, so that a whole document is counted once.

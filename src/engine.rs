@@ -10,6 +10,7 @@ mod error;
 mod evaluation;
 mod event;
 mod follow;
+mod golden;
 mod jobs;
 mod loaded;
 mod model;
@@ -30,8 +31,11 @@ pub use chat::{ChatAnswer, ChatEnd, ChatOptions};
 pub use diagnosis::{Check, Diagnosis};
 pub use embedding::Embedded;
 pub use error::EngineError;
-pub use evaluation::{Evaluation, EvaluationOptions, Quality, evaluate};
+pub use evaluation::{
+    Comparison, Evaluation, EvaluationOptions, EvaluationRecord, Quality, QueryScores, evaluate,
+};
 pub use event::{EngineEvent, JobId, JobOutcome, ModelState};
+pub use golden::{GoldenMeasurement, GoldenSet, StarredAnswer};
 pub use jobs::Job;
 pub use shelf::{FetchProgress, ModelEntry, ModelEntryState, add_model, models, remove_model};
 pub use view::{DocumentView, LibraryEntry, RemoveReport, Status};
@@ -46,14 +50,14 @@ use tokio::runtime::Runtime;
 use tokio::sync::{broadcast, watch};
 
 use crate::config::{Config, lanes_from_environment};
-use crate::data::{DocumentId, Embedding, Source};
+use crate::data::{DocumentId, Source};
 use crate::gpu::{
     GpuError, GpuScheduler, ParallelScheduler, RestartingScheduler, SchedulerOptions,
     SerialScheduler,
 };
 use crate::index::KeywordOpening;
 use crate::platform;
-use crate::search::{IndexSnapshot, Indexes, Query, Searcher};
+use crate::search::{IndexSnapshot, Indexes, Query, QueryVector, Searcher};
 use crate::storage::Store;
 use chat::LoadedLanguageModel;
 use jobs::Jobs;
@@ -160,17 +164,17 @@ impl Engine {
         // Taken first: whatever comes into use meanwhile, this search asks these indexes with the model
         // that they were made with.
         let mut indexes = self.inner.indexes.snapshot();
-        let mut embedding = self.query_vector(request.mode, &query, &indexes).await;
-        if matches!(embedding, Err(EngineError::Gpu(GpuError::ModelNotLoaded(_)))) {
+        let mut vector = self.query_vector(request.mode, &query, &indexes).await;
+        if matches!(vector, Err(EngineError::Gpu(GpuError::ModelNotLoaded(_)))) {
             // The model was let go since: another one answers now.
             indexes = self.inner.indexes.snapshot();
-            embedding = self.query_vector(request.mode, &query, &indexes).await;
+            vector = self.query_vector(request.mode, &query, &indexes).await;
         }
-        let embedding = embedding?;
+        let vector = vector?;
         let inner = Arc::clone(&self.inner);
         self.run_blocking(move || {
             let searcher = Searcher::new(&inner.store, indexes);
-            let mut response = searcher.search(&request, &query, embedding.as_ref())?;
+            let mut response = searcher.search(&request, &query, vector.as_ref())?;
             response.took_ms = started.elapsed().as_secs_f64() * 1e3;
             Ok(response)
         })
@@ -183,7 +187,7 @@ impl Engine {
         mode: SearchMode,
         query: &Query,
         indexes: &IndexSnapshot,
-    ) -> Result<Option<Embedding>, EngineError> {
+    ) -> Result<Option<QueryVector>, EngineError> {
         let unavailable = |reason| Err(EngineError::ModelUnavailable { reason });
         match (mode, self.query_model(indexes.model())) {
             (SearchMode::Keyword, _) => Ok(None),

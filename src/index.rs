@@ -18,7 +18,7 @@ mod vector;
 pub use error::IndexError;
 pub use exact::{ExactIndex, Simd};
 pub use filter::PassageFilter;
-pub use fusion::{RRF_K, reciprocal_rank_fusion};
+pub use fusion::{Judge, Moments};
 pub use graph::{VectorFileError, VectorOrigin};
 pub use hnsw::{
     HnswIndex, HnswOptions, Upkeep, UpkeepError, VectorHome, VectorOpening, VectorParts,

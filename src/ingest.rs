@@ -4,6 +4,7 @@
 //! run cancels all of it. Extraction, tokenizing and hashing run on the blocking pool, embedding on
 //! the device thread. Trouble with one file is a line in the ledger and the run goes on.
 
+mod context;
 mod error;
 mod pipeline;
 mod progress;

@@ -10,6 +10,7 @@ mod indexes;
 mod query;
 mod ranking;
 mod request;
+mod resemblance;
 mod searcher;
 mod sentence;
 
@@ -19,5 +20,5 @@ mod laws;
 pub use error::SearchError;
 pub use indexes::{CaughtUp, IndexSnapshot, Indexes};
 pub use query::Query;
-pub use request::{Coverage, SearchMode, SearchRequest, SearchResponse};
+pub use request::{Coverage, QueryVector, SearchMode, SearchRequest, SearchResponse};
 pub use searcher::Searcher;

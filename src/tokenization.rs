@@ -4,6 +4,7 @@
 //! and packed for the encoder; neither asks for a text again.
 
 pub mod batch;
+mod familiarity;
 mod tokenizer;
 
 pub use tokenizer::{Prompts, SpecialTokens, Tokenizer, TokenizerError};

@@ -123,3 +123,37 @@ proptest! {
         check(&text, layout, tokens_max);
     }
 }
+
+fn joined(text: &str, tokens_max: usize, room: usize) -> Vec<String> {
+    let tokens = words(text);
+    let size = ChunkSize { tokens_max: tokens_max - room, overlap: 0 };
+    let chunked = split(document(text, TextLayout::Plain), tokens.clone(), size).unwrap();
+    let chunks = join_small(chunked.chunks, &tokens, (room, tokens_max));
+    let texts = chunks.iter().map(|chunk| {
+        assert!(chunk.tokens.len() <= tokens_max, "{chunk:?}");
+        assert_eq!(chunk.tokens, tokens.within(&chunk.range));
+        text[chunk.range.clone()].to_owned()
+    });
+    texts.collect()
+}
+
+#[test]
+fn a_title_and_a_short_end_join_their_neighbors() {
+    let text = "Title\n\nOne two three four. Five six seven eight. Nine.";
+    assert_eq!(joined(text, 6, 2), ["Title\n\nOne two three four.", "Five six seven eight. Nine."]);
+    // Where the two do not fit together they stay apart.
+    assert_eq!(joined("A b\n\nOne two three four.", 5, 1).len(), 2);
+    assert_eq!(joined("Alone", 6, 2), ["Alone"]);
+}
+
+proptest! {
+    #[test]
+    fn joining_loses_nothing_and_leaves_no_small_neighbors_that_fit(
+        text in "([a-z]{1,3}[ .\n]{1,2}){0,40}",
+        room in 1_usize..4,
+    ) {
+        let whole: String = joined(&text, 8, room).concat().split_whitespace().collect();
+        let expected: String = text.split_whitespace().collect();
+        prop_assert_eq!(whole, expected);
+    }
+}

@@ -68,6 +68,11 @@ pub enum Command {
     Chat(ChatArguments),
     /// Measure retrieval on a judged collection in BEIR layout, in a temporary index
     Eval(EvalArguments),
+    /// Star right answers, and see over time how well search finds them
+    Golden {
+        #[command(subcommand)]
+        command: Option<GoldenCommand>,
+    },
     /// Check the store, the indexes, the model and the device
     Doctor {
         /// Measure recall@10 of the vector index against an exact scan, on a sample
@@ -96,6 +101,23 @@ pub enum ModelsCommand {
     },
     /// Forget a model; what was fetched is deleted, a folder stays
     Remove { name: String },
+}
+
+#[derive(Debug, Default, Subcommand)]
+pub enum GoldenCommand {
+    /// Show the starred answers and what measuring by them gave
+    #[default]
+    List,
+    /// Star a document as a right answer to a query
+    Star {
+        query: String,
+        /// A file or the address of a page that is indexed
+        source: String,
+    },
+    /// Take a star away
+    Unstar { query: String, source: String },
+    /// Ask every starred query: recall, what the vector index misses, and how long it takes
+    Measure,
 }
 
 #[derive(Debug, Args)]
@@ -169,6 +191,18 @@ pub struct EvalArguments {
     /// Cutoff of nDCG and MRR
     #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u16).range(1..=100))]
     pub k: u16,
+    /// Keep the index in this folder; one that is there already is used as it is
+    #[arg(long, value_name = "DIR")]
+    pub index: Option<PathBuf>,
+    /// Write what each query scored, to test a later run against
+    #[arg(long, value_name = "FILE.json")]
+    pub save: Option<PathBuf>,
+    /// Test against an earlier run, query by query
+    #[arg(long, value_name = "FILE.json")]
+    pub against: Option<PathBuf>,
+    /// Write the rankings as TREC run files into this folder, one for each mode
+    #[arg(long, value_name = "DIR")]
+    pub runs: Option<PathBuf>,
 }
 
 fn modes() -> impl clap::builder::TypedValueParser<Value = SearchMode> {

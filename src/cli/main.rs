@@ -7,6 +7,7 @@ mod embed;
 mod eval;
 mod failure;
 mod figures;
+mod golden;
 mod index;
 mod models;
 mod output;
@@ -54,6 +55,9 @@ fn run(arguments: Arguments) -> Result<Exit, Failure> {
             Command::Embed(arguments) => embed::run(&common, &output, arguments).await,
             Command::Chat(arguments) => chat::run(&common, &output, arguments).await,
             Command::Eval(arguments) => eval::run(&common, &output, arguments).await,
+            Command::Golden { command } => {
+                golden::run(&common, &output, command.unwrap_or_default()).await
+            }
             Command::Doctor { recall } => doctor::run(recall, &common, &output).await,
         }
     })

@@ -1,4 +1,5 @@
 use std::ops::Range;
+use std::sync::Arc;
 
 use serde::Serialize;
 
@@ -29,6 +30,8 @@ pub struct ChunkedDocument {
     pub document: Document,
     pub tokens: TokenSequence,
     pub chunks: Vec<Chunk>,
+    /// Tokens of what each chunk stands under, to be embedded with it; none at all, or one list for each.
+    pub contexts: Vec<Arc<[u32]>>,
 }
 
 /// A document that can be committed: one embedding for each chunk, in the same order.

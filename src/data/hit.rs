@@ -22,6 +22,8 @@ pub struct Hit {
     pub passage: Passage,
     /// Other passages of the same document in the answer, best first.
     pub more: Vec<Passage>,
+    /// Documents further down the answer that say nearly the same: copies and versions of this one.
+    pub also: Vec<HitDocument>,
     pub why: Why,
 }
 
@@ -56,7 +58,7 @@ pub struct TextRange {
     pub end: usize,
 }
 
-/// Why a hit stands where it stands.
+/// Why a hit stands where it stands: its score is the sum of what meaning and words are evidence of.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Why {
     pub semantic: Option<SemanticWhy>,
@@ -65,18 +67,22 @@ pub struct Why {
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SemanticWhy {
-    /// One-based rank in the list by meaning.
-    pub rank: usize,
+    /// One-based rank in the list by meaning; `None` beyond its end.
+    pub rank: Option<usize>,
     /// Cosine similarity.
     pub score: f32,
+    /// Part of the hit's score.
+    pub evidence: f32,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct KeywordWhy {
-    /// One-based rank in the list by words.
-    pub rank: usize,
+    /// One-based rank in the list by words; `None` beyond its end.
+    pub rank: Option<usize>,
     /// BM25.
     pub score: f32,
+    /// Part of the hit's score.
+    pub evidence: f32,
     /// Words of the query that the passage holds.
     pub terms: Vec<String>,
 }

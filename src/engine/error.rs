@@ -59,8 +59,12 @@ pub enum EngineError {
     Collection { path: PathBuf, source: io::Error },
     #[error("{path}, line {line}: {reason}")]
     CollectionLine { path: PathBuf, line: usize, reason: String },
+    #[error("{path} cannot be written: {source}")]
+    RunFile { path: PathBuf, source: io::Error },
     #[error("{path} holds no judged query; is it a BEIR folder?")]
     CollectionEmpty { path: PathBuf },
+    #[error("{source_name} is not in the index; lode index makes it searchable")]
+    NotIndexed { source_name: String },
     #[error("a worker crashed: {0}")]
     Worker(#[from] tokio::task::JoinError),
     #[error("the engine is closed")]
@@ -80,6 +84,7 @@ impl EngineError {
                 | Self::CollectionLine { .. }
                 | Self::CollectionEmpty { .. }
                 | Self::UnknownModel { .. }
+                | Self::NotIndexed { .. }
         )
     }
 }

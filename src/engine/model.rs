@@ -7,11 +7,10 @@ use super::stamp::ModelStamp;
 use super::{Engine, EngineError};
 use crate::chunking::ChunkSize;
 use crate::config::{DeviceChoice, ModelFiles, Settings};
-use crate::data::Embedding;
 use crate::gpu::{EmbedRequest, ModelId, ModelInfo, Priority};
 use crate::inference::{EmbeddingModel, registry};
 use crate::ingest::{Pipeline, PipelineModel};
-use crate::search::Query;
+use crate::search::{Query, QueryVector};
 use crate::storage;
 use crate::tokenization::Tokenizer;
 
@@ -23,6 +22,10 @@ const OVERLAP_TOKENS: usize = 0;
 /// what a person reads as one answer, and one that filled 8,192 tokens would hold the device for seconds
 /// while searches wait.
 const PASSAGE_TOKENS_MAX: usize = 256;
+
+/// Tokens of title and headings before a passage that does not say them, at most: a title and a
+/// heading or two, and an eighth of the passage that has to make room for them.
+const CONTEXT_TOKENS_MAX: usize = 32;
 
 /// Bytes of a query that are looked at: far more than the model takes in, and a bound on what pasting
 /// a whole book into the query box costs.
@@ -37,6 +40,7 @@ pub(super) struct LoadedModel {
     /// Tokens of a sequence at most, special tokens included.
     pub tokens_max: usize,
     pub chunk_size: ChunkSize,
+    pub context_tokens_max: usize,
     /// How the store names its passages and vectors.
     pub stored: storage::EmbeddingModel,
     /// What the name would be if it came into use today: another one when this version cuts passages
@@ -60,6 +64,7 @@ impl Engine {
             id: model.id.clone(),
             tokenizer: Arc::clone(&model.tokenizer),
             chunk_size: model.chunk_size,
+            context_tokens_max: model.context_tokens_max,
             stored: model.stored.clone(),
         };
         Pipeline::new(
@@ -75,7 +80,7 @@ impl Engine {
         &self,
         model: &LoadedModel,
         query: &Query,
-    ) -> Result<Option<Embedding>, EngineError> {
+    ) -> Result<Option<QueryVector>, EngineError> {
         let text = query.semantic_text();
         if text.is_empty() {
             return Ok(None);
@@ -83,12 +88,14 @@ impl Engine {
         let (tokenizer, tokens_max) = (Arc::clone(&model.tokenizer), model.tokens_max);
         let tokenize = move || {
             let kept = text.floor_char_boundary(text.len().min(QUERY_BYTES_MAX));
-            Ok(tokenizer.encode_query(&text[..kept], tokens_max)?)
+            let text = &text[..kept];
+            Ok((tokenizer.encode_query(text, tokens_max)?, tokenizer.familiarity(text)?))
         };
-        let tokens = self.run_blocking(tokenize).await?;
+        let (tokens, familiarity) = self.run_blocking(tokenize).await?;
         let (model_id, priority) = (model.id.clone(), Priority::Immediate);
         let request = EmbedRequest { model_id, tokens, priority };
-        Ok(Some(self.inner.scheduler.embed(request).await?))
+        let embedding = self.inner.scheduler.embed(request).await?;
+        Ok(Some(QueryVector { embedding, familiarity }))
     }
 
     /// Loads a model; once, however often it is asked for.
@@ -125,10 +132,21 @@ impl Engine {
         let room = tokens_max.min(PASSAGE_TOKENS_MAX);
         let room = room.saturating_sub(tokenizer.around_passage().len()).max(1);
         let chunk_size = ChunkSize { tokens_max: room, overlap: OVERLAP_TOKENS };
-        let stamp = ModelStamp { name: files.name(), files: fingerprint, chunk_size };
+        let context_tokens_max = CONTEXT_TOKENS_MAX.min(room / 4);
+        let stamp =
+            ModelStamp { name: files.name(), files: fingerprint, chunk_size, context_tokens_max };
         let stored = storage::EmbeddingModel { name: stamp.to_string(), dim };
         let today = stored.clone();
-        let loaded = LoadedModel { id, tokenizer, device, tokens_max, chunk_size, stored, today };
+        let loaded = LoadedModel {
+            id,
+            tokenizer,
+            device,
+            tokens_max,
+            chunk_size,
+            context_tokens_max,
+            stored,
+            today,
+        };
         self.inner.models.note(&loaded.stored, Ok(loaded.clone()));
         Ok(loaded)
     }
@@ -161,8 +179,8 @@ impl Engine {
         if !is_same {
             return Err(EngineError::ModelFilesChanged { name: stamp.name });
         }
-        let chunk_size = stamp.chunk_size;
-        Ok(LoadedModel { chunk_size, stored: stored.clone(), ..loaded })
+        let ModelStamp { chunk_size, context_tokens_max, .. } = stamp;
+        Ok(LoadedModel { chunk_size, context_tokens_max, stored: stored.clone(), ..loaded })
     }
 
     /// The model that is known under a name.

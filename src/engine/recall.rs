@@ -28,8 +28,17 @@ pub(super) struct Recall {
 /// Asks the index for the neighbors of passages spread evenly over the store; `None` without any.
 pub(super) fn measure(store: &Store, indexes: &Indexes) -> Result<Option<Recall>, EngineError> {
     let Some(model) = store.model()? else { return Ok(None) };
-    let queries = sample(store, &model)?;
-    let thresholds = tenth_best(store, &queries, &model)?;
+    of_queries(store, indexes, &sample(store, &model)?)
+}
+
+/// The same for queries of the model in use.
+pub(super) fn of_queries(
+    store: &Store,
+    indexes: &Indexes,
+    queries: &[Embedding],
+) -> Result<Option<Recall>, EngineError> {
+    let Some(model) = store.model()? else { return Ok(None) };
+    let thresholds = tenth_best(store, queries, &model)?;
     let (mut found, mut wanted) = (0, 0);
     for (query, (threshold, neighbors)) in queries.iter().zip(&thresholds) {
         let answer = indexes.snapshot().vectors().search(query, &PassageFilter::all(), K);

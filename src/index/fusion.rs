@@ -1,29 +1,91 @@
-use std::collections::HashMap;
-use std::hash::Hash;
+//! What nearness and words are evidence of, in one unit, so that they can be added.
 
-/// The constant of Cormack, Clarke and Büttcher: it keeps the first few ranks of one list from
-/// outvoting everything that two lists agree on.
-pub const RRF_K: f32 = 60.0;
+/// How the cosines of one query with any passages are spread.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Moments {
+    pub mean: f32,
+    pub deviation: f32,
+}
 
-/// Reciprocal rank fusion (Cormack, Clarke and Büttcher, SIGIR 2009): the score of a key is the sum
-/// over the lists of `1 / (k + rank)`, ranks counted from one.
-///
-/// Lists are best first; of a key that a list repeats the first place counts. The answer is best
-/// first, of equal scores the smaller key first.
-#[must_use]
-pub fn reciprocal_rank_fusion<K: Copy + Ord + Hash>(lists: &[&[K]], k: f32) -> Vec<(K, f32)> {
-    let mut scores: HashMap<K, f32> = HashMap::new();
-    for list in lists {
-        let mut rank = 0.0;
-        let mut seen = std::collections::HashSet::with_capacity(list.len());
-        for key in list.iter().filter(|key| seen.insert(**key)) {
-            rank += 1.0;
-            *scores.entry(*key).or_default() += 1.0 / (k + rank);
-        }
+/// What unrelated texts have with all-MiniLM-L6-v2, for an index that has nothing to tell yet.
+impl Default for Moments {
+    fn default() -> Self {
+        Self { mean: 0.1, deviation: 0.1 }
     }
-    let mut fused: Vec<_> = scores.into_iter().collect();
-    fused.sort_by(|(a, a_score), (b, b_score)| b_score.total_cmp(a_score).then(a.cmp(b)));
-    fused
+}
+
+/// A word that a passage holds once counts its inverse document frequency in BM25, which is the
+/// surprise at finding it there; one that a passage holds over and over counts up to this often, k₁ + 1.
+/// Nearness is not something that a passage has once: it is taken at the same full measure.
+const SATURATION: f32 = 2.2;
+
+/// A passage counts as near where fewer than this many unrelated passages of the index would be.
+const UNRELATED_MAX: f32 = 10.0;
+
+/// In a small index it counts as near where at most one in so many unrelated passages would be.
+const ONE_IN: f32 = 50.0;
+
+/// Says for one query what its cosines and its BM25 are evidence of.
+///
+/// Both are brought to one unit, the surprise (−ln of the probability) at a passage that has nothing to do
+/// with the query. BM25 is a sum of such numbers. For a cosine it is the upper tail of a normal
+/// distribution with the mean and deviation that this query has with any passages of this index, times
+/// what the model knows of the words of the two texts: a query in a language that it was not trained on
+/// has neighbors as well, and they mean nothing. Adding surprises is Fisher's method of combining tests (1932). There
+/// is no weight between the two lists that one collection would want otherwise than another.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Judge {
+    ordinary: Moments,
+    familiarity: f32,
+    /// The surprise from which a passage is near.
+    floor: f32,
+}
+
+impl Judge {
+    /// `ordinary` is how the query's cosines are spread over any passages, `familiarity` (0 ..= 1) how
+    /// much of the query the model knows, `passages` how many the index holds.
+    #[must_use]
+    pub fn new(ordinary: Moments, familiarity: f32, passages: usize) -> Self {
+        let floor = (passages as f32 / UNRELATED_MAX).max(ONE_IN).ln();
+        Self { ordinary, familiarity: familiarity.clamp(0.0, 1.0), floor }
+    }
+
+    /// What a cosine is evidence of.
+    #[must_use]
+    pub fn meaning(&self, cosine: f32) -> f32 {
+        SATURATION * self.surprise(cosine)
+    }
+
+    /// What BM25 is evidence of.
+    #[must_use]
+    pub fn words(&self, bm25: f32) -> f32 {
+        bm25
+    }
+
+    /// Whether a passage is nearer to the query than unrelated ones are.
+    #[must_use]
+    pub fn is_near(&self, cosine: f32) -> bool {
+        self.surprise(cosine) >= self.floor
+    }
+
+    fn surprise(&self, cosine: f32) -> f32 {
+        // Vectors that are all alike tell nothing apart.
+        let deviations = (cosine - self.ordinary.mean) / self.ordinary.deviation.max(1e-3);
+        // Two texts are compared, and the passage is in the language of the query.
+        self.familiarity * self.familiarity * surprise(deviations)
+    }
+}
+
+/// −ln of the probability that a normal variable is `z` deviations above its mean or more.
+fn surprise(z: f32) -> f32 {
+    // Sampford's bound of Mills' ratio (1953): the tail over the density, 13 % too large at zero and
+    // less everywhere above.
+    let mills = |z: f32| 4.0 / (3.0 * z + (z * z + 8.0).sqrt());
+    let density_ln = |z: f32| -z * z / 2.0 - 0.918_938_5;
+    if z >= 0.0 {
+        return -density_ln(z) - mills(z).ln();
+    }
+    -(-(density_ln(-z) + mills(-z).ln()).exp()).ln_1p()
 }
 
 #[cfg(test)]
@@ -33,44 +95,53 @@ mod tests {
     use super::*;
 
     #[test]
-    fn scores_are_those_of_the_paper() {
-        let fused = reciprocal_rank_fusion(&[&['a', 'b', 'c'], &['c', 'a']], RRF_K);
-        let expected =
-            [('a', 1.0 / 61.0 + 1.0 / 62.0), ('c', 1.0 / 63.0 + 1.0 / 61.0), ('b', 1.0 / 62.0)];
-        for ((key, score), (expected_key, expected_score)) in fused.iter().zip(expected) {
-            assert_eq!(*key, expected_key);
-            assert!((score - expected_score).abs() < 1e-7);
+    fn surprise_is_that_of_a_normal_tail() {
+        for (z, expected) in [
+            (-2.0, 0.0230_f32),
+            (-1.0, 0.1728),
+            (0.0, std::f32::consts::LN_2),
+            (1.0, 1.8410),
+            (2.0, 3.7832),
+            (3.0, 6.6077),
+            (5.0, 15.0650),
+            (8.0, 35.0134),
+        ] {
+            let got = surprise(z);
+            assert!((got - expected).abs() < 0.13, "{z}: {got} is not {expected}");
         }
     }
 
+    #[test]
+    fn a_query_that_the_model_does_not_know_is_left_to_words() {
+        let ordinary = Moments { mean: 0.2, deviation: 0.1 };
+        let (known, unknown) = (Judge::new(ordinary, 1.0, 9), Judge::new(ordinary, 0.0, 9));
+        assert!(known.meaning(0.7) > known.words(20.0));
+        assert!(unknown.meaning(0.7) < unknown.words(0.1));
+    }
+
+    #[test]
+    fn the_more_passages_there_are_the_nearer_one_has_to_be() {
+        let ordinary = Moments { mean: 0.2, deviation: 0.1 };
+        let (small, large) = (Judge::new(ordinary, 1.0, 9), Judge::new(ordinary, 1.0, 100_000));
+        assert!(small.is_near(0.42) && !small.is_near(0.38));
+        assert!(large.is_near(0.6) && !large.is_near(0.55));
+        assert!(!Judge::new(ordinary, 0.2, 9).is_near(0.5), "neighbors of unknown words");
+    }
+
     proptest! {
+        /// However near and however spread, nearer is more evidence and none is no number.
         #[test]
-        fn laws_of_fusion(
-            one in proptest::collection::hash_set(0_u8..30, 0..15),
-            two in proptest::collection::hash_set(0_u8..30, 0..15),
+        fn nearer_is_more_evidence(
+            mean in -0.2_f32..0.9,
+            deviation in 0.0_f32..0.3,
+            one in -1.0_f32..1.0,
+            two in -1.0_f32..1.0,
+            familiarity in 0.0_f32..1.0,
         ) {
-            let (one, two): (Vec<_>, Vec<_>) = (one.into_iter().collect(), two.into_iter().collect());
-            let fused = reciprocal_rank_fusion(&[&one, &two], RRF_K);
-            // Nobody is lost or made up, and the order of the lists does not count.
-            let mut keys: Vec<_> = fused.iter().map(|(key, _)| *key).collect();
-            prop_assert_eq!(&fused, &reciprocal_rank_fusion(&[&two, &one], RRF_K));
-            keys.sort_unstable();
-            let mut all: Vec<_> = one.iter().chain(&two).copied().collect();
-            all.sort_unstable();
-            all.dedup();
-            prop_assert_eq!(keys, all);
-            // One list keeps its order.
-            let alone = reciprocal_rank_fusion(&[&one, &[]], RRF_K);
-            prop_assert_eq!(&alone.iter().map(|(key, _)| *key).collect::<Vec<_>>(), &one);
-            // A key that is before another in both lists is before it in the answer.
-            let place = |list: &[u8], key| list.iter().position(|other| *other == key);
-            for pair in fused.windows(2) {
-                let better_in = |list: &[u8]| match (place(list, pair[1].0), place(list, pair[0].0)) {
-                    (Some(lower), Some(upper)) => lower < upper,
-                    _ => false,
-                };
-                prop_assert!(!(better_in(&one) && better_in(&two)));
-            }
+            let judge = Judge::new(Moments { mean, deviation }, familiarity, 100);
+            let (low, high) = (one.min(two), one.max(two));
+            prop_assert!(judge.meaning(low) <= judge.meaning(high) + 1e-3);
+            prop_assert!(judge.meaning(low) >= 0.0 && judge.meaning(high).is_finite());
         }
     }
 }

@@ -3,9 +3,11 @@
 mod analysis;
 mod collector;
 mod error;
+mod language;
 mod marks;
 mod query;
 mod schema;
+mod scores;
 mod snapshot;
 mod update;
 
@@ -91,7 +93,8 @@ impl KeywordIndex {
         let files = MmapDirectory::open(directory).map_err(|e| sort(e.into()))?;
         let (schema, fields) = schema::schema();
         let index = Index::open_or_create(files, schema).map_err(sort)?;
-        index.tokenizers().register(schema::ANALYZER, analysis::stemming());
+        // Passages come cut into words, each in its own language; tantivy wants a name all the same.
+        index.tokenizers().register(schema::ANALYZER, analysis::unstemmed());
         let reader = index.reader_builder().reload_policy(ReloadPolicy::Manual).try_into();
         let keyword =
             Self { directory: directory.to_owned(), reader: reader.map_err(sort)?, index, fields };

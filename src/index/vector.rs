@@ -1,7 +1,7 @@
 use half::f16;
 
 use super::PassageFilter;
-use crate::data::{Candidate, ChangeNumber, DocumentId, Embedding};
+use crate::data::{Candidate, ChangeNumber, ChunkKey, DocumentId, Embedding};
 
 /// Finds passages by the nearness of their vectors to that of a query.
 ///
@@ -38,6 +38,20 @@ pub trait VectorIndex: Send + Sync + std::fmt::Debug {
         filter: &PassageFilter,
         limit: usize,
     ) -> Result<Vec<Candidate>, VectorIndexError>;
+
+    /// The cosines of `passages`, best first; those that are not there are left out.
+    ///
+    /// # Errors
+    /// As [`VectorIndex::search`].
+    fn score(
+        &self,
+        query: &Embedding,
+        passages: &[ChunkKey],
+    ) -> Result<Vec<Candidate>, VectorIndexError> {
+        let documents = passages.iter().map(|key| key.document);
+        let filter = PassageFilter::only(documents).within(passages.iter().copied());
+        self.search(query, &filter, passages.len())
+    }
 }
 
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]

@@ -1,7 +1,8 @@
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::IngestError;
+use super::{IngestError, context};
 use crate::chunking::{self, ChunkSize};
 use crate::config::Limits;
 use crate::data::{ChangeNumber, ChunkedDocument, Document, EmbeddedDocument};
@@ -26,6 +27,8 @@ pub struct PipelineModel {
     pub id: ModelId,
     pub tokenizer: Arc<Tokenizer>,
     pub chunk_size: ChunkSize,
+    /// Tokens of the title and headings that are put before a passage that does not say them, at most.
+    pub context_tokens_max: usize,
     /// How the store names the passages and vectors.
     pub stored: EmbeddingModel,
 }
@@ -65,18 +68,61 @@ impl Pipeline {
 
     /// Tokenizes the text, once, and cuts it. Heavy on the CPU: for a blocking pool.
     ///
+    /// Passages leave room for what they stand under. A document that fits the model whole is one
+    /// passage all the same, which says itself what it is about.
+    ///
     /// # Errors
     /// When the tokenizer does not fit the text.
     pub fn chunk(&self, document: Document) -> Result<ChunkedDocument, IngestError> {
-        let tokens = self.model.tokenizer.encode(&document.text)?;
-        Ok(chunking::split(document, tokens, self.model.chunk_size)?)
+        let PipelineModel { tokenizer, chunk_size, context_tokens_max, .. } = &self.model;
+        let tokens = tokenizer.encode(&document.text)?;
+        let is_named = !document.title.trim().is_empty() || !document.locators.is_empty();
+        let is_cut = tokens.len() > chunk_size.tokens_max;
+        let room = if is_named && is_cut { *context_tokens_max } else { 0 };
+        let tokens_max = chunk_size.tokens_max.saturating_sub(room).max(1);
+        let size = ChunkSize { tokens_max, ..*chunk_size };
+        let mut chunked = chunking::split(document, tokens, size)?;
+        if room > 0 {
+            // The room that a context would take is taken by what stands before the passage itself.
+            let sizes = (room, chunk_size.tokens_max);
+            chunked.chunks = chunking::join_small(chunked.chunks, &chunked.tokens, sizes);
+        }
+        if *context_tokens_max > 0 {
+            chunked.contexts = self.contexts(&chunked)?;
+        }
+        Ok(chunked)
+    }
+
+    /// What each passage stands under, in tokens, as far as it fits the model together with the passage.
+    fn contexts(&self, chunked: &ChunkedDocument) -> Result<Vec<Arc<[u32]>>, IngestError> {
+        let PipelineModel { tokenizer, chunk_size, context_tokens_max, .. } = &self.model;
+        let mut known: HashMap<String, Arc<[u32]>> = HashMap::new();
+        let mut contexts = Vec::with_capacity(chunked.chunks.len());
+        for chunk in &chunked.chunks {
+            let text = context::of(&chunked.document, chunk);
+            let tokens = match known.get(&text) {
+                Some(tokens) => Arc::clone(tokens),
+                None => tokenizer.encode_context(&text)?.into(),
+            };
+            let room = chunk_size.tokens_max.saturating_sub(chunk.tokens.len());
+            let fitting = tokens.len().min(room).min(*context_tokens_max);
+            contexts.push(if fitting < tokens.len() {
+                tokens[..fitting].into()
+            } else {
+                Arc::clone(&tokens)
+            });
+            known.insert(text, tokens);
+        }
+        Ok(contexts)
     }
 
     /// Tokens that [`Pipeline::embed`] sends to the device, those around each passage included.
     #[must_use]
     pub fn tokens_to_embed(&self, document: &ChunkedDocument) -> u64 {
         let around = self.model.tokenizer.around_passage().len();
-        document.chunks.iter().map(|chunk| (chunk.tokens.len() + around) as u64).sum()
+        let passages: usize = document.chunks.iter().map(|chunk| chunk.tokens.len() + around).sum();
+        let contexts: usize = document.contexts.iter().map(|context| context.len()).sum();
+        (passages + contexts) as u64
     }
 
     /// Embeds every chunk, as one request that gives way to searches.
@@ -88,9 +134,10 @@ impl Pipeline {
         chunked: ChunkedDocument,
         priority: Priority,
     ) -> Result<EmbeddedDocument, IngestError> {
-        let ChunkedDocument { document, tokens, chunks } = chunked;
-        let ranges = chunks.iter().map(|chunk| &chunk.tokens);
-        let batch = batch::pack(self.model.tokenizer.around_passage(), &tokens, ranges);
+        let ChunkedDocument { document, tokens, chunks, contexts } = chunked;
+        let context = |at: usize| contexts.get(at).map_or(&[][..], |context| context);
+        let passages = chunks.iter().enumerate().map(|(at, chunk)| (context(at), &chunk.tokens));
+        let batch = batch::pack(self.model.tokenizer.around_passage(), &tokens, passages);
         drop(tokens);
         let request = BatchEmbedRequest { model_id: self.model.id.clone(), batch, priority };
         let embeddings = self.scheduler.embed_batch(request).await?;

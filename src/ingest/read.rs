@@ -102,6 +102,7 @@ mod tests {
                 id: model.id(),
                 tokenizer: Arc::clone(&model.tokenizer),
                 chunk_size: ChunkSize { tokens_max: 254, overlap: 0 },
+                context_tokens_max: 32,
                 stored: storage::EmbeddingModel { name: "bundled".to_owned(), dim: 384 },
             },
             (data_dir.to_owned(), limits),

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use super::SearchError;
 use super::ranking::RankedDocument;
+use super::resemblance::Shingles;
 use super::sentence;
 use crate::data::{ChunkKey, Hit, Passage, TextRange};
 use crate::index::PreparedQuery;
@@ -12,33 +13,55 @@ use crate::storage::{ModelKey, Store, StoredPassage};
 /// Passages that are shown of a document beside the best.
 const MORE_MAX: usize = 3;
 
-/// Loads and marks the passages of `documents` as they were cut for `model`, at most `limit` of them. A document that has gone
-/// since it was found is left out.
+/// What an answer is to hold.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Shown {
+    /// Documents at most.
+    pub limit: usize,
+    /// Whether a document that says nearly the same as one above it is named there and not shown.
+    pub folds: bool,
+}
+
+/// Loads and marks the passages of `documents` as they were cut for `model`. A document that has gone
+/// since it was found is left out, and others move up in the place of those that are folded away.
 pub(super) fn hits(
     (store, model): (&Store, ModelKey),
     query: &PreparedQuery,
     documents: &[RankedDocument],
-    limit: usize,
+    shown: Shown,
 ) -> Result<Vec<Hit>, SearchError> {
     let weights: Vec<f32> = query.weights().collect();
-    let shown = &documents[..documents.len().min(limit)];
-    let keys: Vec<ChunkKey> = shown.iter().flat_map(shown_passages).copied().collect();
-    let stored = store.passages(&keys, model)?;
-    let mut stored: HashMap<_, _> =
-        stored.into_iter().map(|passage| (passage.chunk, passage)).collect();
-    let mut hits = Vec::with_capacity(shown.len());
-    for ranked in shown {
-        let mut passages = shown_passages(ranked).filter_map(|key| stored.remove(key));
-        let Some(best) = passages.next() else { continue };
-        let document = best.document.clone();
-        hits.push(Hit {
-            rank: hits.len() + 1,
-            score: ranked.score,
-            document,
-            passage: marked(best, query, &weights),
-            more: passages.map(|passage| marked(passage, query, &weights)).collect(),
-            why: ranked.why.clone(),
-        });
+    let mut hits: Vec<Hit> = Vec::new();
+    let mut seen: Vec<Shingles> = Vec::new();
+    let mut rest = documents;
+    while hits.len() < shown.limit && !rest.is_empty() {
+        let (next, after) = rest.split_at(rest.len().min(shown.limit - hits.len()));
+        rest = after;
+        let keys: Vec<ChunkKey> = next.iter().flat_map(shown_passages).copied().collect();
+        let stored = store.passages(&keys, model)?;
+        let mut stored: HashMap<_, _> =
+            stored.into_iter().map(|passage| (passage.chunk, passage)).collect();
+        for ranked in next {
+            let mut passages = shown_passages(ranked).filter_map(|key| stored.remove(key));
+            let Some(best) = passages.next() else { continue };
+            if shown.folds {
+                let shingles = Shingles::of(&best.text);
+                if let Some(at) = seen.iter().position(|other| other.resemble(&shingles)) {
+                    hits[at].also.push(best.document);
+                    continue;
+                }
+                seen.push(shingles);
+            }
+            hits.push(Hit {
+                rank: hits.len() + 1,
+                score: ranked.score,
+                document: best.document.clone(),
+                passage: marked(best, query, &weights),
+                more: passages.map(|passage| marked(passage, query, &weights)).collect(),
+                also: Vec::new(),
+                why: ranked.why.clone(),
+            });
+        }
     }
     Ok(hits)
 }

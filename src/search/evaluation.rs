@@ -3,6 +3,10 @@
 //! `ranking` holds document names, best first, without repeats. A grade of zero or less is not
 //! relevant. The definitions are those of `trec_eval`, which BEIR uses.
 
+mod significance;
+
+pub use significance::paired_randomization;
+
 use std::collections::HashMap;
 
 /// Grade of each judged document.

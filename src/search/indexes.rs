@@ -1,3 +1,4 @@
+mod background;
 mod keeper;
 #[cfg(test)]
 mod vector_laws;
@@ -9,6 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use arc_swap::ArcSwap;
 
+use self::background::Background;
 use self::vectors::{VectorSource, Vectors};
 use super::{SearchError, Searcher};
 use crate::data::ChangeNumber;
@@ -45,6 +47,7 @@ pub struct IndexSnapshot {
     /// The model whose passages both indexes name.
     key: Option<ModelKey>,
     vectors: Arc<Vectors>,
+    background: Background,
     keywords: KeywordSnapshot,
 }
 
@@ -77,6 +80,12 @@ impl IndexSnapshot {
         &self.keywords
     }
 
+    /// What is ordinary for a query among the vectors.
+    #[must_use]
+    pub fn background(&self) -> &Background {
+        &self.background
+    }
+
     fn is_at(&self, change: ChangeNumber, model: Option<&StoredModel>) -> bool {
         let words = self.keywords.progress().map(|progress| (progress.reached, progress.model));
         self.vectors.is_at(change, model)
@@ -104,6 +113,7 @@ impl Indexes {
         let snapshot = IndexSnapshot {
             key: words.progress().and_then(|p| p.model).map(ModelKey::from_noted),
             vectors: Arc::new(Vectors::none()),
+            background: Background::default(),
             keywords: words,
         };
         let current = ArcSwap::from_pointee(snapshot);
@@ -126,6 +136,7 @@ impl Indexes {
 
     /// Makes a graph of so many passages already.
     #[cfg(test)]
+    #[must_use]
     pub fn with_graph_from(self, passages: usize) -> Self {
         Self { graph_rows_min: Some(passages), ..self }
     }
@@ -201,7 +212,8 @@ impl Indexes {
         vectors.keep_up();
         let (words, busy) = words::brought_to(&self.keywords, store, change)?;
         caught_up.keywords_busy = busy;
-        caught_up.changed = self.show(&current, vectors, words, &mut next);
+        let background = Background::read(store, vectors.model.as_ref())?;
+        caught_up.changed = self.show(&current, (vectors, background), words, &mut next);
         Ok(caught_up)
     }
 
@@ -210,7 +222,7 @@ impl Indexes {
     fn show(
         &self,
         current: &IndexSnapshot,
-        vectors: Arc<Vectors>,
+        (vectors, background): (Arc<Vectors>, Background),
         words: KeywordSnapshot,
         next: &mut Option<Arc<Vectors>>,
     ) -> bool {
@@ -225,7 +237,7 @@ impl Indexes {
         let changed = moved
             || !Arc::ptr_eq(&vectors, &current.vectors)
             || words.progress() != current.keywords.progress();
-        self.current.store(Arc::new(IndexSnapshot { key, vectors, keywords: words }));
+        self.current.store(Arc::new(IndexSnapshot { key, vectors, background, keywords: words }));
         changed
     }
 }

@@ -33,6 +33,11 @@ fn embed(text: &str) -> Embedding {
     Embedding::normalized(sum).unwrap()
 }
 
+/// The model knows every word.
+fn vector(text: &str) -> QueryVector {
+    QueryVector { embedding: embed(text), familiarity: 1.0 }
+}
+
 struct Desk {
     dir: TempDir,
     store: Store,
@@ -84,8 +89,8 @@ impl Desk {
     fn ask(&self, request: &SearchRequest) -> SearchResponse {
         let query = Query::parse(&request.query, 0);
         let text = query.semantic_text();
-        let embedding = (!text.is_empty()).then(|| embed(&text));
-        self.indexes.searcher(&self.store).search(request, &query, embedding.as_ref()).unwrap()
+        let vector = (!text.is_empty()).then(|| vector(&text));
+        self.indexes.searcher(&self.store).search(request, &query, vector.as_ref()).unwrap()
     }
 
     fn search(&self, query: &str) -> SearchResponse {
@@ -165,7 +170,10 @@ fn meaning_and_words_find_one_passage_each_and_say_why() {
     assert_eq!(matches, ["sleeps"]);
     assert_eq!(hit.passage.sentence.map(|range| slice(hit, range)), Some("The cat sleeps."));
     assert_eq!(hit.why.keyword.as_ref().unwrap().terms, ["sleeping"]);
-    assert_eq!(hit.why.semantic.as_ref().unwrap().rank, 1);
+    assert_eq!(hit.why.semantic.as_ref().unwrap().rank, Some(1));
+    let (semantic, keyword) = (hit.why.semantic.as_ref(), hit.why.keyword.as_ref());
+    let evidence = semantic.unwrap().evidence + keyword.unwrap().evidence;
+    assert!((hit.score - evidence).abs() < 1e-4, "{hit:?}");
     assert_eq!(response.coverage, Coverage { indexed: 2, known: 2 });
 
     let by_words =
@@ -224,6 +232,50 @@ fn what_is_far_and_holds_no_word_is_weaker() {
 }
 
 #[test]
+fn copies_and_versions_fold_into_the_first() {
+    let text = "The cat sleeps on the warm roof of the old car, and nobody wakes it before the rain. \
+        When it comes the cat goes in by the kitchen window and finds the place behind the stove.";
+    let version = text.replace("warm", "cold");
+    let desk = Desk::with(&[
+        ("/a.txt", text),
+        ("/b.txt", text),
+        ("/c.txt", version.as_str()),
+        ("/d.txt", "A cat that is awake."),
+    ]);
+    let request = SearchRequest { limit: 2, ..SearchRequest::new("cat on a warm roof") };
+    let folded = desk.ask(&request).hits;
+    assert_eq!((folded.len(), folded[1].rank), (2, 2));
+    let (first, other) = match folded.as_slice() {
+        [first, other] if other.also.is_empty() => (first, other),
+        [other, first] => (first, other),
+        _ => panic!("{folded:?}"),
+    };
+    assert_eq!(other.document.source.name(), "d.txt");
+    let mut together: Vec<_> = first.also.iter().map(|d| d.source.name()).collect();
+    together.push(first.document.source.name());
+    together.sort_unstable();
+    assert_eq!(together, ["a.txt", "b.txt", "c.txt"]);
+    let all = desk.ask(&SearchRequest { fold_duplicates: false, limit: 9, ..request }).hits;
+    assert!(all.len() == 4 && all.iter().all(|hit| hit.also.is_empty()), "{all:?}");
+}
+
+#[test]
+fn what_one_index_found_the_other_is_asked_about() {
+    // A hundred passages are nearer to the query than the one that holds its rare word.
+    let near: Vec<String> = (0..120).map(|n| format!("/near/{n}.txt")).collect();
+    let mut documents: Vec<(&str, &str)> =
+        near.iter().map(|path| (path.as_str(), "cat cat cat")).collect();
+    documents.push(("/far.txt", "zebra quagga okapi tapir ocelot kudu eland cat"));
+    let desk = Desk::with(&documents);
+    let hit = desk.search("kitten zebra").hits.swap_remove(0);
+    assert_eq!(hit.document.source.name(), "far.txt");
+    let semantic = hit.why.semantic.unwrap();
+    assert_eq!(semantic.rank, None);
+    let expected = embed("kitten zebra").cosine(&embed(documents[120].1));
+    assert!((semantic.score - expected).abs() < 2e-3, "{semantic:?}");
+}
+
+#[test]
 fn without_a_vector_a_hybrid_question_is_answered_by_words() {
     let desk = Desk::with(&[("/a.txt", "cat")]);
     let request = SearchRequest::new("cats");
@@ -231,7 +283,8 @@ fn without_a_vector_a_hybrid_question_is_answered_by_words() {
     let searcher = desk.indexes.searcher(&desk.store);
     let response = searcher.search(&request, &query, None).unwrap();
     assert_eq!((response.mode, response.hits.len()), (SearchMode::Keyword, 1));
-    let other_model = Embedding::normalized(vec![1.0]).unwrap();
+    let embedding = Embedding::normalized(vec![1.0]).unwrap();
+    let other_model = QueryVector { embedding, familiarity: 1.0 };
     assert!(searcher.search(&request, &query, Some(&other_model)).is_err());
 }
 

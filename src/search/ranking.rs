@@ -3,110 +3,157 @@
 use std::collections::HashMap;
 
 use crate::data::{Candidate, ChunkKey, DocumentId, KeywordWhy, SemanticWhy, Why};
-use crate::index::{KeywordMatch, RRF_K, reciprocal_rank_fusion};
+use crate::index::{Judge, KeywordMatch};
 
 /// A document with the passages that brought it here.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct RankedDocument {
-    /// Fused score; larger is better.
+    /// What meaning and words together are evidence of; larger is better.
     pub score: f32,
     /// Best first; at least one.
     pub passages: Vec<ChunkKey>,
     pub why: Why,
 }
 
-/// Fuses the lists by document and orders the passages of each.
-///
-/// Ranks are counted in documents, by the best passage of each: otherwise a long document that
-/// fills the top of one list would push all others down in it. A document that is found by different
-/// passages in both lists has the support of both.
-pub(super) fn rank(semantic: &[Candidate], keyword: &[KeywordMatch]) -> Vec<RankedDocument> {
-    let by_meaning: Vec<ChunkKey> = semantic.iter().map(|candidate| candidate.chunk).collect();
-    let by_words: Vec<ChunkKey> = keyword.iter().map(|found| found.candidate.chunk).collect();
-    let mut passages: HashMap<DocumentId, Vec<ChunkKey>> = HashMap::new();
-    for (passage, _) in reciprocal_rank_fusion(&[&by_meaning, &by_words], RRF_K) {
-        passages.entry(passage.document).or_default().push(passage);
-    }
-    let mut reasons = reasons(semantic, keyword);
-    let documents = |list: &[ChunkKey]| -> Vec<DocumentId> {
-        list.iter().map(|passage| passage.document).collect()
-    };
-    reciprocal_rank_fusion(&[&documents(&by_meaning), &documents(&by_words)], RRF_K)
-        .into_iter()
-        .map(|(document, score)| RankedDocument {
-            score,
-            passages: passages.remove(&document).unwrap_or_default(),
-            why: reasons.remove(&document).unwrap_or_default(),
-        })
-        .collect()
+/// What both indexes found, and what each says of passages that only the other one found.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Found {
+    /// Best first.
+    pub semantic: Vec<Candidate>,
+    /// Best first.
+    pub keyword: Vec<KeywordMatch>,
+    /// Cosines of passages that only words have found.
+    pub semantic_beyond: Vec<Candidate>,
+    /// Words of passages that only meaning has found; those that hold some.
+    pub keyword_beyond: Vec<KeywordMatch>,
 }
 
-/// Where the best passage of each document stands in each list.
-fn reasons(semantic: &[Candidate], keyword: &[KeywordMatch]) -> HashMap<DocumentId, Why> {
+/// Adds the evidence up by document and orders the passages of each.
+///
+/// A document has the evidence of its best passage by meaning and of its best by words, which may be
+/// two: a document that is found by different passages has the support of both. Of equal documents the
+/// smaller id comes first, so the order depends on nothing but the evidence.
+pub(super) fn rank(found: &Found, judge: &Judge) -> Vec<RankedDocument> {
+    let mut passages: HashMap<ChunkKey, f32> = HashMap::new();
     let mut reasons: HashMap<DocumentId, Why> = HashMap::new();
-    for (at, candidate) in semantic.iter().enumerate() {
-        let why = reasons.entry(candidate.chunk.document).or_default();
-        why.semantic.get_or_insert(SemanticWhy { rank: at + 1, score: candidate.score });
+    let listed = found.semantic.iter().enumerate().map(|(at, found)| (Some(at + 1), found));
+    let beyond = found.semantic_beyond.iter().map(|found| (None, found));
+    for (rank, Candidate { chunk, score }) in listed.chain(beyond) {
+        let evidence = judge.meaning(*score);
+        *passages.entry(*chunk).or_default() += evidence;
+        let why = &mut reasons.entry(chunk.document).or_default().semantic;
+        if why.as_ref().is_none_or(|best| *score > best.score) {
+            *why = Some(SemanticWhy { rank, score: *score, evidence });
+        }
     }
-    for (at, KeywordMatch { candidate, terms }) in keyword.iter().enumerate() {
-        let why = reasons.entry(candidate.chunk.document).or_default();
-        why.keyword.get_or_insert_with(|| KeywordWhy {
-            rank: at + 1,
-            score: candidate.score,
-            terms: terms.clone(),
-        });
+    let listed = found.keyword.iter().enumerate().map(|(at, found)| (Some(at + 1), found));
+    let beyond = found.keyword_beyond.iter().map(|found| (None, found));
+    for (rank, KeywordMatch { candidate: Candidate { chunk, score }, terms }) in
+        listed.chain(beyond)
+    {
+        let evidence = judge.words(*score);
+        *passages.entry(*chunk).or_default() += evidence;
+        let why = &mut reasons.entry(chunk.document).or_default().keyword;
+        if why.as_ref().is_none_or(|best| *score > best.score) {
+            *why = Some(KeywordWhy { rank, score: *score, evidence, terms: terms.clone() });
+        }
     }
-    reasons
+    let mut passages: Vec<_> = passages.into_iter().collect();
+    passages.sort_by(|(a, a_score), (b, b_score)| b_score.total_cmp(a_score).then(a.cmp(b)));
+    let mut of_document: HashMap<DocumentId, Vec<ChunkKey>> = HashMap::new();
+    for (passage, _) in passages {
+        of_document.entry(passage.document).or_default().push(passage);
+    }
+    let mut ranked: Vec<_> = reasons
+        .into_iter()
+        .map(|(document, why)| {
+            let by_meaning = why.semantic.as_ref().map_or(0.0, |why| why.evidence);
+            let by_words = why.keyword.as_ref().map_or(0.0, |why| why.evidence);
+            let passages = of_document.remove(&document).unwrap_or_default();
+            (document, RankedDocument { score: by_meaning + by_words, passages, why })
+        })
+        .collect();
+    ranked.sort_by(|(a, a_ranked), (b, b_ranked)| {
+        b_ranked.score.total_cmp(&a_ranked.score).then(a.cmp(b))
+    });
+    ranked.into_iter().map(|(_, ranked)| ranked).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::index::Moments;
 
-    fn candidate((document, ordinal): (u64, u32)) -> Candidate {
-        let document = DocumentId::from_stored(document);
-        Candidate { chunk: ChunkKey { document, ordinal }, score: 0.5 }
+    fn judge() -> Judge {
+        Judge::new(Moments { mean: 0.0, deviation: 0.2 }, 0.5, 100)
     }
 
-    fn check(semantic: &[(u64, u32)], keyword: &[(u64, u32)], expected: &[(u64, &[u32])]) {
-        let semantic: Vec<_> = semantic.iter().copied().map(candidate).collect();
-        let keyword: Vec<_> = keyword
-            .iter()
-            .map(|key| KeywordMatch { candidate: candidate(*key), terms: vec!["w".into()] })
-            .collect();
-        let ranked = rank(&semantic, &keyword);
-        let found: Vec<(u64, Vec<u32>)> = ranked
-            .iter()
-            .map(|document| {
-                let ordinals = document.passages.iter().map(|passage| passage.ordinal);
-                (document.passages[0].document.get(), ordinals.collect())
-            })
-            .collect();
-        let expected: Vec<_> = expected.iter().map(|(id, keys)| (*id, keys.to_vec())).collect();
-        assert_eq!(found, expected);
+    fn candidate((document, ordinal, score): (u64, u32, f32)) -> Candidate {
+        let document = DocumentId::from_stored(document);
+        Candidate { chunk: ChunkKey { document, ordinal }, score }
+    }
+
+    fn matched(entry: &(u64, u32, f32)) -> KeywordMatch {
+        KeywordMatch { candidate: candidate(*entry), terms: vec!["w".into()] }
+    }
+
+    fn found(semantic: &[(u64, u32, f32)], keyword: &[(u64, u32, f32)]) -> Found {
+        Found {
+            semantic: semantic.iter().copied().map(candidate).collect(),
+            keyword: keyword.iter().map(matched).collect(),
+            ..Found::default()
+        }
+    }
+
+    fn shown(found: &Found) -> Vec<(u64, Vec<u32>)> {
+        let ranked = rank(found, &judge());
         for pair in ranked.windows(2) {
             assert!(pair[0].score >= pair[1].score);
         }
+        let ordinals = |document: &RankedDocument| {
+            document.passages.iter().map(|passage| passage.ordinal).collect()
+        };
+        ranked.iter().map(|d| (d.passages[0].document.get(), ordinals(d))).collect()
     }
 
     #[test]
     fn documents_come_once_with_their_best_passage_first() {
-        check(&[(1, 0), (1, 1), (2, 0)], &[], &[(1, &[0, 1]), (2, &[0])]);
-        check(&[(1, 0), (1, 1)], &[(1, 1), (1, 2)], &[(1, &[1, 0, 2])]);
-        check(&[], &[], &[]);
+        let semantic = [(1, 0, 0.9), (1, 1, 0.8), (2, 0, 0.7)];
+        assert_eq!(shown(&found(&semantic, &[])), [(1, vec![0, 1]), (2, vec![0])]);
+        let both = found(&[(1, 0, 0.8), (1, 1, 0.79)], &[(1, 1, 5.0), (1, 2, 4.0)]);
+        assert_eq!(shown(&both), [(1, vec![1, 0, 2])]);
+        assert_eq!(shown(&Found::default()), []);
     }
 
     #[test]
     fn different_passages_of_both_lists_support_one_document() {
-        check(&[(2, 0), (1, 0)], &[(3, 0), (1, 5)], &[(1, &[0, 5]), (2, &[0]), (3, &[0])]);
+        let both = found(&[(2, 0, 0.8), (1, 0, 0.79)], &[(3, 0, 5.0), (1, 5, 4.9)]);
+        assert_eq!(shown(&both)[0].0, 1);
     }
 
     #[test]
-    fn many_passages_of_one_document_do_not_push_others_down() {
-        let long: Vec<_> = (0..50).map(|n| (1, n)).chain([(2, 0)]).collect();
-        let semantic: Vec<_> = long.iter().copied().map(candidate).collect();
-        let ranked = rank(&semantic, &[]);
-        assert!((ranked[1].score - 1.0 / 62.0).abs() < 1e-6);
-        assert_eq!(ranked[1].why.semantic, Some(SemanticWhy { rank: 51, score: 0.5 }));
+    fn equals_go_by_id_and_lists_may_come_in_any_order() {
+        let keyword = [(9, 0, 3.0), (4, 0, 3.0), (6, 0, 3.0)];
+        assert_eq!(shown(&found(&[], &keyword)), [(4, vec![0]), (6, vec![0]), (9, vec![0])]);
+    }
+
+    #[test]
+    fn evidence_beyond_the_end_of_a_list_counts_and_has_no_rank() {
+        let mut both = found(&[(1, 0, 0.8)], &[(2, 0, 3.0)]);
+        both.semantic_beyond = vec![candidate((2, 0, 0.7))];
+        both.keyword_beyond = vec![matched(&(1, 0, 1.0))];
+        let ranked = rank(&both, &judge());
+        let of = |id| {
+            let mut all = ranked.iter();
+            all.find(|document| document.passages[0].document.get() == id).unwrap()
+        };
+        let semantic = of(2).why.semantic.clone().unwrap();
+        assert_eq!((semantic.rank, semantic.score), (None, 0.7));
+        assert_eq!(of(1).why.keyword.clone().unwrap().rank, None);
+        for document in &ranked {
+            let Why { semantic, keyword } = &document.why;
+            let sum = semantic.as_ref().unwrap().evidence + keyword.as_ref().unwrap().evidence;
+            assert!((document.score - sum).abs() < 1e-5);
+        }
     }
 }

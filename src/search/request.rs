@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-use crate::data::Hit;
+use crate::data::{Embedding, Hit};
 
 /// Which lists an answer is made from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -37,6 +37,8 @@ pub struct SearchRequest {
     pub typing: bool,
     /// Whether documents that are too far from the query are shown all the same, in their places.
     pub include_weaker: bool,
+    /// Whether a document that says nearly the same as one above it is named there and not shown.
+    pub fold_duplicates: bool,
 }
 
 impl SearchRequest {
@@ -48,8 +50,17 @@ impl SearchRequest {
             limit: 10,
             typing: false,
             include_weaker: false,
+            fold_duplicates: true,
         }
     }
+}
+
+/// A query as the embedding model has it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct QueryVector {
+    pub embedding: Embedding,
+    /// How much of the query the model knows, 0 ..= 1: what its neighbors are worth.
+    pub familiarity: f32,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -1,26 +1,23 @@
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Instant;
 
 use super::IndexSnapshot;
-use super::ranking::{RankedDocument, rank};
-use super::{Coverage, Query, SearchError, SearchMode, SearchRequest, SearchResponse, answer};
+use super::answer::Shown;
+use super::ranking::{Found, RankedDocument, rank};
+use super::{
+    Coverage, Query, QueryVector, SearchError, SearchMode, SearchRequest, SearchResponse, answer,
+};
 use crate::data::{ChunkKey, Embedding, Hit, Why};
-use crate::index::{KeywordQuery, PassageFilter, PreparedQuery};
+use crate::index::{Judge, KeywordQuery, Moments, PassageFilter, PreparedQuery};
 use crate::storage::Store;
 
-/// Passages that each list gives at least. Ranks beyond it add next to nothing to a fused score.
+/// Passages that each list gives at least. What is behind the hundredth by meaning and by words is no
+/// answer to be shown.
 const CANDIDATES_MIN: usize = 100;
 
 /// Passages that each list gives for a document of the answer: several may be of one document.
 const CANDIDATES_PER_HIT: usize = 4;
-
-/// A document that no word of the query is in, and whose best cosine is below this, is counted as
-/// weaker and not shown.
-///
-/// Calibrated for all-MiniLM-L6-v2 on 2,000 queries against 80,000 passages of documentation: random
-/// pairs have a median of 0.18, the best hit is above 0.46 for 99 % of the queries and the hundredth
-/// above 0.37 for 95 %. So it hides what is no nearer than chance, and nothing that could answer.
-const COSINE_FLOOR: f32 = 0.2;
 
 /// Answers queries from a store and its indexes.
 #[derive(Debug)]
@@ -35,7 +32,7 @@ impl<'a> Searcher<'a> {
         Self { store, indexes }
     }
 
-    /// Answers `query`, which is [`SearchRequest::query`] parsed, with `embedding` as its vector.
+    /// Answers `query`, which is [`SearchRequest::query`] parsed, with its vector.
     ///
     /// Without a vector a hybrid question is answered by words alone, and one by meaning finds
     /// nothing. A query of nothing but qualifiers and exclusions lists the newest documents that
@@ -48,17 +45,17 @@ impl<'a> Searcher<'a> {
         &self,
         request: &SearchRequest,
         query: &Query,
-        embedding: Option<&Embedding>,
+        vector: Option<&QueryVector>,
     ) -> Result<SearchResponse, SearchError> {
         let started = Instant::now();
-        let mode = match (request.mode, embedding) {
+        let mode = match (request.mode, vector) {
             (SearchMode::Hybrid, None) => SearchMode::Keyword,
             (mode, _) => mode,
         };
         let (hits, weaker) = if query.has_no_words() {
             (self.newest(request, query)?, 0)
         } else {
-            self.best(request, mode, query, embedding)?
+            self.best(request, mode, query, vector)?
         };
         let counts = self.store.counts()?;
         Ok(SearchResponse {
@@ -79,33 +76,62 @@ impl<'a> Searcher<'a> {
         request: &SearchRequest,
         mode: SearchMode,
         query: &Query,
-        embedding: Option<&Embedding>,
+        vector: Option<&QueryVector>,
     ) -> Result<(Vec<Hit>, usize), SearchError> {
         let prepared = self.prepare(request, query)?;
         let filter = self.filter(query, &prepared)?;
         let candidates = CANDIDATES_MIN.max(request.limit.saturating_mul(CANDIDATES_PER_HIT));
-        let semantic = match embedding {
-            // An index that has not been filled yet knows no dimension either.
-            Some(embedding)
-                if mode != SearchMode::Keyword && !self.indexes.vectors().is_empty() =>
-            {
-                self.indexes.vectors().search(embedding, &filter, candidates)?
-            }
-            _ => Vec::new(),
-        };
-        let keyword = match mode {
-            SearchMode::Semantic => Vec::new(),
-            SearchMode::Hybrid | SearchMode::Keyword => {
-                self.indexes.keywords().search(&prepared, &filter, candidates)?
-            }
-        };
-        let mut documents = rank(&semantic, &keyword);
+        // An index that has not been filled yet knows no dimension either.
+        let has_vectors = mode != SearchMode::Keyword && !self.indexes.vectors().is_empty();
+        let vector = vector.filter(|_| has_vectors);
+        let mut found = Found::default();
+        if let Some(QueryVector { embedding, .. }) = vector {
+            found.semantic = self.indexes.vectors().search(embedding, &filter, candidates)?;
+        }
+        if mode != SearchMode::Semantic {
+            found.keyword = self.indexes.keywords().search(&prepared, &filter, candidates)?;
+        }
+        if let (SearchMode::Hybrid, Some(QueryVector { embedding, .. })) = (mode, vector) {
+            self.complete(&mut found, &prepared, embedding)?;
+        }
+        let judge = self.judge(mode, vector);
+        let mut documents = rank(&found, &judge);
         let found = documents.len();
         if !request.include_weaker {
-            documents.retain(is_strong);
+            documents.retain(|document| is_strong(document, &judge));
         }
         let weaker = found - documents.len();
-        Ok((self.hits(&prepared, &documents, request.limit)?, weaker))
+        Ok((self.hits(&prepared, &documents, request)?, weaker))
+    }
+
+    /// Asks each index about the passages that only the other one found. A list that ends at its
+    /// hundredth passage says nothing of those behind it; taking that for nothing would let the
+    /// length of the lists decide.
+    fn complete(
+        &self,
+        found: &mut Found,
+        prepared: &PreparedQuery,
+        embedding: &Embedding,
+    ) -> Result<(), SearchError> {
+        let near: HashSet<ChunkKey> = found.semantic.iter().map(|near| near.chunk).collect();
+        let held: HashSet<ChunkKey> = found.keyword.iter().map(|m| m.candidate.chunk).collect();
+        let by_words: Vec<_> = held.difference(&near).copied().collect();
+        let by_meaning: Vec<_> = near.difference(&held).copied().collect();
+        found.semantic_beyond = self.indexes.vectors().score(embedding, &by_words)?;
+        found.keyword_beyond = self.indexes.keywords().score(prepared, &by_meaning)?;
+        found.keyword_beyond.retain(|m| m.candidate.score > 0.0);
+        Ok(())
+    }
+
+    fn judge(&self, mode: SearchMode, vector: Option<&QueryVector>) -> Judge {
+        let passages = self.indexes.vectors().len();
+        let Some(QueryVector { embedding, familiarity }) = vector else {
+            return Judge::new(Moments::default(), 1.0, passages);
+        };
+        let ordinary = self.indexes.background().moments(embedding);
+        // Where only meaning was asked for, there is nothing to hold it against.
+        let familiarity = if mode == SearchMode::Hybrid { *familiarity } else { 1.0 };
+        Judge::new(ordinary, familiarity, passages)
     }
 
     fn newest(&self, request: &SearchRequest, query: &Query) -> Result<Vec<Hit>, SearchError> {
@@ -127,17 +153,18 @@ impl<'a> Searcher<'a> {
                 why: Why::default(),
             })
             .collect();
-        self.hits(&prepared, &documents, request.limit)
+        self.hits(&prepared, &documents, request)
     }
 
     fn hits(
         &self,
         query: &PreparedQuery,
         documents: &[RankedDocument],
-        limit: usize,
+        request: &SearchRequest,
     ) -> Result<Vec<Hit>, SearchError> {
+        let shown = Shown { limit: request.limit, folds: request.fold_duplicates };
         match self.indexes.key() {
-            Some(model) => answer::hits((self.store, model), query, documents, limit),
+            Some(model) => answer::hits((self.store, model), query, documents, shown),
             // Nothing was ever indexed.
             None => Ok(Vec::new()),
         }
@@ -171,7 +198,8 @@ impl<'a> Searcher<'a> {
     }
 }
 
-fn is_strong(document: &RankedDocument) -> bool {
-    let near = |why: &crate::data::SemanticWhy| why.score >= COSINE_FLOOR;
+/// Whether a document holds words of the query, or is nearer to it than chance would have it.
+fn is_strong(document: &RankedDocument, judge: &Judge) -> bool {
+    let near = |why: &crate::data::SemanticWhy| judge.is_near(why.score);
     document.why.keyword.is_some() || document.why.semantic.as_ref().is_some_and(near)
 }

@@ -55,12 +55,14 @@ impl Store {
         let removed = self.write(|transaction| {
             let mut removed = Vec::new();
             let mut unskip = transaction.prepare_cached("DELETE FROM skipped WHERE source = ?1")?;
+            let mut unstar = transaction.prepare_cached("DELETE FROM stars WHERE source = ?1")?;
             for source in sources {
                 let id = DocumentId::of(source);
                 if delete(transaction, id)? {
                     removed.push(id);
                 }
                 unskip.execute([source.key()])?;
+                unstar.execute([source.key()])?;
             }
             if !removed.is_empty() {
                 self.log_removals(transaction, &removed)?;

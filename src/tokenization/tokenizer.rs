@@ -1,5 +1,6 @@
 use tracing::debug_span;
 
+use super::familiarity::familiarity;
 use crate::data::{TokenBatch, TokenSequence};
 
 /// Words that a model was trained to see before a text, such as "query: "; empty for most models.
@@ -125,6 +126,32 @@ impl Tokenizer {
         Ok(tokens)
     }
 
+    /// How much of a text the model that this tokenizer was made for knows, 0 ..= 1.
+    ///
+    /// # Errors
+    /// As [`Tokenizer::encode`].
+    pub fn familiarity(&self, text: &str) -> Result<f32, TokenizerError> {
+        let encoded = self.inner.encode(text, false);
+        let encoded = encoded.map_err(|error| TokenizerError::Encode(error.to_string()))?;
+        let offsets = encoded.get_offsets().iter().map(|(from, to)| (*from as u32, *to as u32));
+        let ids = encoded.get_ids().to_vec();
+        let tokens = TokenSequence { ids, offsets: offsets.collect() };
+        let unknown = ["[UNK]", "<unk>"].iter().find_map(|name| self.inner.token_to_id(name));
+        Ok(familiarity(text, &tokens, unknown))
+    }
+
+    /// The tokens of a few words that are put before a passage, without special tokens.
+    ///
+    /// # Errors
+    /// As [`Tokenizer::encode`].
+    pub fn encode_context(&self, text: &str) -> Result<Vec<u32>, TokenizerError> {
+        if text.is_empty() {
+            return Ok(Vec::new());
+        }
+        let encoded = self.inner.encode_fast(text, false);
+        Ok(encoded.map_err(|error| TokenizerError::Encode(error.to_string()))?.get_ids().to_vec())
+    }
+
     /// One sequence for the encoder: the first tokens of a query that fit `tokens_max`, with what stands
     /// around it.
     ///
@@ -154,7 +181,7 @@ impl Tokenizer {
     ) -> Result<Vec<u32>, TokenizerError> {
         let tokens = self.encode(text)?;
         let kept = tokens.len().min(tokens_max.saturating_sub(around.len()));
-        let batch: TokenBatch = super::batch::pack(around, &tokens, [&(0..kept)]);
+        let batch: TokenBatch = super::batch::pack(around, &tokens, [(&[][..], &(0..kept))]);
         Ok(batch.ids().to_vec())
     }
 }
@@ -229,6 +256,16 @@ mod tests {
             "decoder": metaspace, "model": { "type": "Unigram", "unk_id": 0, "vocab": pieces },
         });
         Tokenizer::from_bytes(json.to_string().as_bytes()).unwrap()
+    }
+
+    #[test]
+    fn an_english_model_knows_english() {
+        let tokenizer = Tokenizer::from_bytes(BUNDLED).unwrap();
+        let familiarity = |text: &str| tokenizer.familiarity(text).unwrap();
+        assert!(familiarity("how do I share ownership between threads?") > 0.9);
+        assert!(familiarity("выдаёт список зависимостей от общих объектов") < 0.3);
+        assert!(familiarity("共享库的依赖关系列表") < 0.2);
+        assert!((familiarity("") - 1.0).abs() < 1e-6);
     }
 
     #[test]

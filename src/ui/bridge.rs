@@ -8,7 +8,8 @@ use std::time::Duration;
 use lodestone::config::Config;
 use lodestone::data::{DocumentId, Source};
 use lodestone::engine::{
-    DocumentView, Engine, EngineEvent, JobId, LibraryEntry, SearchRequest, SearchResponse, Status,
+    DocumentView, Engine, EngineEvent, GoldenSet, JobId, LibraryEntry, SearchRequest,
+    SearchResponse, Status,
 };
 use tokio::sync::broadcast::{Receiver, error::RecvError};
 
@@ -94,6 +95,18 @@ impl Bridge {
     pub async fn remove(&self, source: &Source) -> Result<(), String> {
         let names = vec![source.to_string()];
         self.engine.remove(names).await.map(drop).map_err(|error| error.to_string())
+    }
+
+    pub async fn golden_set(&self) -> Result<GoldenSet, String> {
+        self.engine.golden_set().await.map_err(|error| error.to_string())
+    }
+
+    pub async fn star(&self, query: String, source: Source, starred: bool) -> Result<(), String> {
+        self.engine.star(query, source, starred).await.map(drop).map_err(|error| error.to_string())
+    }
+
+    pub async fn measure_golden(&self) -> Result<(), String> {
+        self.engine.measure_golden().await.map(drop).map_err(|error| error.to_string())
     }
 
     /// Starts a job; its events tell how it goes.

@@ -88,9 +88,15 @@ pub fn hit(name: &str, text: &str) -> Hit {
             sentence: None,
         },
         more: Vec::new(),
+        also: Vec::new(),
         why: Why {
-            semantic: Some(SemanticWhy { rank: 1, score: 0.52 }),
-            keyword: Some(KeywordWhy { rank: 2, score: 3.1, terms: vec!["owners".to_owned()] }),
+            semantic: Some(SemanticWhy { rank: Some(1), score: 0.52, evidence: 9.0 }),
+            keyword: Some(KeywordWhy {
+                rank: Some(2),
+                score: 3.1,
+                evidence: 3.1,
+                terms: vec!["owners".to_owned()],
+            }),
         },
     }
 }

@@ -1,5 +1,6 @@
 //! Everything on screen as signals of plain structs, and the actions that components call.
 
+mod golden;
 mod index;
 mod library;
 mod open;
@@ -16,8 +17,8 @@ use super::bridge::{self, Bridge};
 use super::dom;
 use super::keys::Command;
 use super::state::{
-    Activity, Health, LibraryState, NoticeAction, NoticeTone, Notices, Pane, ReaderState,
-    SearchState, View,
+    Activity, GoldenState, Health, LibraryState, NoticeAction, NoticeTone, Notices, Pane,
+    ReaderState, SearchState, View,
 };
 
 /// Whether the index can be used.
@@ -36,6 +37,7 @@ pub struct Session {
     pub search: Signal<SearchState>,
     pub reader: Signal<ReaderState>,
     pub library: Signal<LibraryState>,
+    pub golden: Signal<GoldenState>,
     pub activity: Signal<Activity>,
     pub health: Signal<Health>,
     pub notices: Signal<Notices>,
@@ -59,6 +61,7 @@ impl Session {
             search: signal(SearchState::default()),
             reader: signal(ReaderState::default()),
             library: signal(LibraryState::default()),
+            golden: signal(GoldenState::default()),
             activity: signal(Activity::default()),
             health: signal(Health::default()),
             notices: signal(Notices::default()),
@@ -76,6 +79,7 @@ impl Session {
     pub fn attach(mut self, bridge: Bridge) {
         self.bridge.set(Some(bridge));
         self.phase.set(Phase::Ready);
+        self.refresh_golden();
         self.search_again();
     }
 

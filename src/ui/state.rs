@@ -1,6 +1,7 @@
 //! What is on screen, as plain structs that know neither the window nor the engine's handle.
 
 mod activity;
+mod golden;
 mod health;
 mod library;
 mod notices;
@@ -10,6 +11,7 @@ mod reader;
 mod search;
 
 pub use activity::Activity;
+pub use golden::GoldenState;
 pub use health::Health;
 pub use library::{LibraryState, LibraryTab, ROW_PX};
 pub use notices::{Notice, NoticeAction, NoticeTone, Notices};

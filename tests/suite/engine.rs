@@ -247,3 +247,34 @@ async fn batches_and_single_texts_give_the_same_vectors() {
         pairs.for_each(|(a, b)| assert!((a - b).abs() <= 1e-5, "{a} {b}"));
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn starred_answers_tell_how_well_search_finds_them() {
+    let place = Place::new();
+    place.write("ownership.md", OWNERSHIP);
+    place.write("bread.txt", BREAD);
+    let engine = place.open();
+    index(&engine, &place.files()).await;
+    assert_eq!(engine.measure_golden().await.unwrap(), None);
+
+    let star = |query: &str, name: &str| {
+        let source = place.files().join(name).to_string_lossy().into_owned();
+        engine.star_named(query.to_owned(), source, true)
+    };
+    let query = "how do I let two workers use one object";
+    assert!(star(query, "ownership.md").await.unwrap());
+    assert!(!star(query, "ownership.md").await.unwrap());
+    let measured = engine.measure_golden().await.unwrap().unwrap();
+    assert_eq!((measured.queries, measured.stars, measured.passages), (1, 1, 2));
+    assert!((measured.recall_at_10 - 1.0).abs() < 1e-9 && (measured.mrr_at_10 - 1.0).abs() < 1e-9);
+    assert_eq!(measured.ann_gap_at_10, Some(0.0));
+    assert_eq!(measured.model, "all-MiniLM-L6-v2");
+    assert!(star(query, "nowhere.md").await.is_err());
+
+    // An answer that nothing leads to is half of what is to be found.
+    assert!(star("\"no such words\" ext:txt", "bread.txt").await.unwrap());
+    let second = engine.measure_golden().await.unwrap().unwrap();
+    assert!((second.recall_at_10 - 0.5).abs() < 1e-9, "{second:?}");
+    let golden = engine.golden_set().await.unwrap();
+    assert_eq!((golden.stars.len(), golden.measurements), (2, vec![second, measured]));
+}

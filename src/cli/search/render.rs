@@ -18,7 +18,7 @@ pub fn render(response: &SearchResponse, style: Style) -> String {
 }
 
 fn render_hit(text: &mut String, hit: &Hit, style: Style) {
-    let Hit { rank, document, passage, more, .. } = hit;
+    let Hit { rank, document, passage, more, also, .. } = hit;
     let _ = writeln!(text, "{rank}. {}", style.bold(&one_line(&document.title)));
     let _ = writeln!(text, "   {}", style.dim(&place(&document.source.to_string(), passage)));
     for line in marked(passage, style).lines() {
@@ -28,6 +28,10 @@ fn render_hit(text: &mut String, hit: &Hit, style: Style) {
     if !more.is_empty() {
         let more = counted(more.len() as u64, "more passage");
         let _ = writeln!(text, "   {}", style.dim(&format!("({more} in this document)")));
+    }
+    if !also.is_empty() {
+        let places = counted(also.len() as u64, "other place");
+        let _ = writeln!(text, "   {}", style.dim(&format!("(nearly the same in {places})")));
     }
     text.push('\n');
 }
@@ -115,11 +119,20 @@ mod tests {
             modified: None,
         };
         let more = vec![passage.clone()];
+        let also = vec![document.clone(), document.clone()];
         SearchResponse {
             query: "carrots sand".to_owned(),
             mode: SearchMode::Hybrid,
             took_ms: 12.4,
-            hits: vec![Hit { rank: 1, score: 0.5, document, passage, more, why: Why::default() }],
+            hits: vec![Hit {
+                rank: 1,
+                score: 0.5,
+                document,
+                passage,
+                more,
+                also,
+                why: Why::default(),
+            }],
             weaker: 3,
             coverage: Coverage { indexed: 9, known: 10 },
         }
@@ -133,6 +146,7 @@ mod tests {
            Carrots keep in sand.
            Potatoes�[0m keep in the dark.
            (1 more passage in this document)
+           (nearly the same in 2 other places)
 
         1 document in 12 ms (hybrid), 3 weaker not shown, 9 of 10 sources are searchable
         ");

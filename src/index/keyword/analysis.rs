@@ -1,33 +1,62 @@
 //! Text to words, in the same way for what is indexed, asked and marked.
 //!
-//! Words are cut by [`WordTokenizer`], then put in lower case, stripped of accents and stemmed
-//! (Porter's second English stemmer).
+//! Words are cut by [`WordTokenizer`], then put in lower case, cut down to their stems in one language
+//! (Snowball's stemmers, which for English is Porter's second) and stripped of accents: stemmers know
+//! endings by their accents, and people leave them out.
 
 use std::ops::Range;
 
+use icu_segmenter::WordSegmenter;
+use icu_segmenter::options::WordBreakInvariantOptions;
 use tantivy::tokenizer::{
-    AsciiFoldingFilter, Language, LowerCaser, RemoveLongFilter, Stemmer, TextAnalyzer, Token,
-    TokenStream, Tokenizer,
+    AsciiFoldingFilter, LowerCaser, PreTokenizedString, RemoveLongFilter, Stemmer, TextAnalyzer,
+    Token, TokenStream, Tokenizer,
 };
+
+use super::language::Language;
 
 /// Longer words are encoded data; nobody types them.
 const WORD_BYTES_MAX: usize = 96;
 
-/// The analyzer of every field.
-pub(super) fn stemming() -> TextAnalyzer {
-    unstemmed_builder().filter(Stemmer::new(Language::English)).build()
+/// Bytes of a text whose words tell its language.
+const LANGUAGE_BYTES: usize = 8 << 10;
+
+/// The analyzer of every field of a passage in `language`.
+pub(super) fn stemming(language: Language) -> TextAnalyzer {
+    builder().filter(Stemmer::new(language.stemming())).filter(AsciiFoldingFilter).build()
 }
 
-/// The same up to the stemmer: for the beginning of a word, which has no stem yet.
+/// The same without the stemmer: for the beginning of a word, which has no stem yet.
 pub(super) fn unstemmed() -> TextAnalyzer {
-    unstemmed_builder().build()
+    builder().filter(AsciiFoldingFilter).build()
 }
 
-fn unstemmed_builder() -> tantivy::tokenizer::TextAnalyzerBuilder<impl Tokenizer> {
+fn builder() -> tantivy::tokenizer::TextAnalyzerBuilder<impl Tokenizer> {
     TextAnalyzer::builder(WordTokenizer)
         .filter(RemoveLongFilter::limit(WORD_BYTES_MAX))
         .filter(LowerCaser)
-        .filter(AsciiFoldingFilter)
+}
+
+/// The language that most of the beginnings of `texts` is in.
+pub(super) fn language_of<'a>(texts: impl Iterator<Item = &'a str>) -> Language {
+    let (mut analyzer, mut words, mut room) = (unstemmed(), Vec::new(), LANGUAGE_BYTES);
+    for text in texts {
+        let text = &text[..text.floor_char_boundary(text.len().min(room))];
+        room -= text.len();
+        words.extend(analyze(&mut analyzer, text).into_iter().map(|word| word.text));
+        if room == 0 {
+            break;
+        }
+    }
+    Language::of(words.iter().map(String::as_str))
+}
+
+/// The words of a text as tantivy takes them in.
+pub(super) fn tokens(analyzer: &mut TextAnalyzer, text: &str) -> PreTokenizedString {
+    let mut tokens = Vec::new();
+    analyzer.token_stream(text).process(&mut |token| tokens.push(token.clone()));
+    // tantivy looks at the text itself only where it is stored, and nothing is.
+    PreTokenizedString { text: String::new(), tokens }
 }
 
 /// A word as it stands in the index.
@@ -58,9 +87,10 @@ pub(super) fn analyze(analyzer: &mut TextAnalyzer, text: &str) -> Vec<AnalyzedWo
 /// Cuts at everything that is no letter, digit or underscore.
 ///
 /// An identifier of several parts (`snake_case`, `camelCase`, `HTTPServer`) comes whole and in its
-/// parts. Of a script that is written without spaces every character comes, and every pair, as in
-/// Lucene's analyzer for Chinese, Japanese and Korean. A whole and its first part have one position,
-/// so that a phrase is a run of parts.
+/// parts. Han and kana come in characters and in pairs of them, as in Lucene's analyzer for Chinese,
+/// Japanese and Korean: no dictionary, so a query is never cut differently from the text. Thai, Lao,
+/// Khmer and Burmese letters are syllables' parts, whose pairs say little, and come in the words that
+/// ICU's models find. A whole and its first part have one position, so that a phrase is a run of parts.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct WordTokenizer;
 
@@ -123,15 +153,15 @@ impl WordStream<'_> {
         let mut pieces = Vec::new();
         let mut from = word.start;
         while let Some(first) = self.text[from..word.end].chars().next() {
-            let spaceless = is_spaceless(first);
+            let script = Script::of(first);
             let run = &self.text[from..word.end];
-            let length = run.find(|c| is_spaceless(c) != spaceless).unwrap_or(run.len());
+            let length = run.find(|c| Script::of(c) != script).unwrap_or(run.len());
             let run = from..from + length;
             from = run.end;
-            if spaceless {
-                self.cut_characters(run, &mut pieces);
-            } else {
-                self.cut_identifier(run, &mut pieces);
+            match script {
+                Script::Spaced => self.cut_identifier(run, &mut pieces),
+                Script::Characters => self.cut_characters(run, &mut pieces),
+                Script::Unspaced => self.cut_words(run, &mut pieces),
             }
         }
         pieces.reverse();
@@ -146,6 +176,21 @@ impl WordStream<'_> {
         for range in parts {
             pieces.push(Piece { range, position: self.position, length: 1 });
             self.position += 1;
+        }
+    }
+
+    fn cut_words(&mut self, run: Range<usize>, pieces: &mut Vec<Piece>) {
+        let segmenter = WordSegmenter::new_auto(WordBreakInvariantOptions::default());
+        let text = &self.text[run.clone()];
+        let mut from = 0;
+        for end in segmenter.segment_str(text).filter(|end| *end > 0) {
+            pieces.push(Piece {
+                range: run.start + from..run.start + end,
+                position: self.position,
+                length: 1,
+            });
+            self.position += 1;
+            from = end;
         }
     }
 
@@ -225,14 +270,29 @@ fn is_mark(c: char) -> bool {
         )
 }
 
-/// Scripts that are written without spaces: Thai to Burmese, Khmer, kana, Han.
-fn is_spaceless(c: char) -> bool {
-    matches!(
-        c,
-        '\u{E00}'..='\u{EFF}' | '\u{1000}'..='\u{109F}' | '\u{1780}'..='\u{17FF}'
-            | '\u{3040}'..='\u{30FF}' | '\u{3400}'..='\u{9FFF}' | '\u{F900}'..='\u{FAFF}'
-            | '\u{20000}'..='\u{3FFFF}'
-    )
+/// How a script sets its words apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Script {
+    Spaced,
+    /// Han and kana: a character is a word or close to one.
+    Characters,
+    /// Thai, Lao, Burmese and Khmer: letters without spaces.
+    Unspaced,
+}
+
+impl Script {
+    fn of(c: char) -> Self {
+        match c {
+            '\u{E00}'..='\u{EFF}' | '\u{1000}'..='\u{109F}' | '\u{1780}'..='\u{17FF}' => {
+                Self::Unspaced
+            }
+            '\u{3040}'..='\u{30FF}'
+            | '\u{3400}'..='\u{9FFF}'
+            | '\u{F900}'..='\u{FAFF}'
+            | '\u{20000}'..='\u{3FFFF}' => Self::Characters,
+            _ => Self::Spaced,
+        }
+    }
 }
 
 #[cfg(test)]
@@ -241,10 +301,26 @@ mod tests {
 
     use super::*;
 
-    fn check(text: &str, expected: &[(usize, &str)]) {
-        let words = analyze(&mut stemming(), text);
+    fn check_in(language: Language, text: &str, expected: &[(usize, &str)]) {
+        let words = analyze(&mut stemming(language), text);
         let found: Vec<_> = words.iter().map(|w| (w.position, w.text.as_str())).collect();
         assert_eq!(found, expected, "{text}");
+    }
+
+    fn check(text: &str, expected: &[(usize, &str)]) {
+        check_in(Language::English, text, expected);
+    }
+
+    #[test]
+    fn every_language_has_its_own_endings() {
+        check_in(Language::German, "Häuser, Häusern", &[(0, "haus"), (1, "haus")]);
+        check_in(Language::French, "étudiées étudier", &[(0, "etudi"), (1, "etudi")]);
+        check_in(Language::Russian, "книгами книга", &[(0, "книг"), (1, "книг")]);
+    }
+
+    #[test]
+    fn thai_comes_in_words() {
+        check("ภาษาไทยง่าย", &[(0, "ภาษา"), (1, "ไทย"), (2, "ง่าย")]);
     }
 
     #[test]
@@ -253,7 +329,7 @@ mod tests {
         check("Cafe\u{301}s", &[(0, "cafe")]);
         check("don't", &[(0, "don"), (1, "t")]);
         check("std::sync", &[(0, "std"), (1, "sync")]);
-        check("ПРИВЕТ Straße", &[(0, "привет"), (1, "strass")]);
+        check("ПРИВЕТ Straße", &[(0, "привет"), (1, "strasse")]);
         check("  __ -- ", &[]);
     }
 
@@ -273,8 +349,8 @@ mod tests {
 
     proptest! {
         #[test]
-        fn ranges_are_inside_ascend_and_positions_have_no_gap(text in "[a-zA-Z_ é\u{301}日本1.]{0,40}") {
-            let words = analyze(&mut stemming(), &text);
+        fn ranges_are_inside_ascend_and_positions_have_no_gap(text in "[a-zA-Z_ é\u{301}日本ภาษาไทย1.]{0,40}") {
+            let words = analyze(&mut stemming(Language::English), &text);
             let mut next = 0;
             let mut start = 0;
             for word in words {

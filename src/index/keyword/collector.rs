@@ -16,20 +16,20 @@ use crate::index::top::{Ranked, Top};
 pub(super) type Found = Ranked<DocAddress>;
 
 /// The names of the passages of one segment.
-struct KeyColumns {
+pub(super) struct KeyColumns {
     documents: Arc<dyn ColumnValues<u64>>,
     ordinals: Arc<dyn ColumnValues<u64>>,
 }
 
 impl KeyColumns {
-    fn open(segment: &SegmentReader) -> tantivy::Result<Self> {
+    pub fn open(segment: &SegmentReader) -> tantivy::Result<Self> {
         let column = |name| -> tantivy::Result<_> {
             Ok(segment.fast_fields().u64(name)?.first_or_default_col(0))
         };
         Ok(Self { documents: column(DOCUMENT)?, ordinals: column(ORDINAL)? })
     }
 
-    fn key(&self, doc: DocId) -> ChunkKey {
+    pub fn key(&self, doc: DocId) -> ChunkKey {
         ChunkKey {
             document: DocumentId::from_stored(self.documents.get_val(doc)),
             ordinal: self.ordinals.get_val(doc) as u32,

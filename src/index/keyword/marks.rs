@@ -18,17 +18,19 @@ impl PreparedQuery {
     /// The words of a phrase are marked where they stand together and nowhere else.
     #[must_use]
     pub fn marks(&self, text: &str) -> Vec<Mark> {
-        let words = analysis::analyze(&mut analysis::stemming(), text);
         let mut marks = Vec::new();
-        for word in &words {
-            let term = self.words.iter().position(|term| term.is_met_by(&word.text));
-            marks.extend(term.map(|term| Mark { range: word.range.clone(), term }));
-        }
-        let parts: Vec<_> = words.iter().filter(|word| !word.is_whole).collect();
-        for (at, phrase) in self.phrases.iter().enumerate() {
-            let places = runs(&parts, &phrase.parts);
-            let term = self.words.len() + at;
-            marks.extend(places.map(|range| Mark { range, term }));
+        for (language, stems) in self.languages.iter().enumerate() {
+            let words = analysis::analyze(&mut analysis::stemming(*stems), text);
+            for word in &words {
+                let term = self.words.iter().position(|term| term.is_met_by(&word.text));
+                marks.extend(term.map(|term| Mark { range: word.range.clone(), term }));
+            }
+            let parts: Vec<_> = words.iter().filter(|word| !word.is_whole).collect();
+            for (at, phrase) in self.phrases.iter().enumerate() {
+                let places = phrase.forms.get(language).map(|form| runs(&parts, form));
+                let term = self.words.len() + at;
+                marks.extend(places.into_iter().flatten().map(|range| Mark { range, term }));
+            }
         }
         // The longest of those that begin at one place covers the others.
         marks.sort_by_key(|mark| (mark.range.start, usize::MAX - mark.range.end, mark.term));
@@ -51,6 +53,6 @@ fn runs<'a>(
 ) -> impl Iterator<Item = Range<usize>> + 'a {
     words
         .windows(phrase.len().max(1))
-        .filter(move |window| window.iter().map(|word| &word.text).eq(phrase))
+        .filter(move |window| !phrase.is_empty() && window.iter().map(|word| &word.text).eq(phrase))
         .map(|window| window[0].range.start..window[window.len() - 1].range.end)
 }

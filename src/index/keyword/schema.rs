@@ -1,12 +1,12 @@
 use tantivy::schema::{
-    FAST, Field, INDEXED, IndexRecordOption, Schema, TextFieldIndexing, TextOptions,
+    FAST, Field, INDEXED, IndexRecordOption, STRING, Schema, TextFieldIndexing, TextOptions,
 };
 
 /// Name under which tantivy knows our analyzer.
 pub(super) const ANALYZER: &str = "lodestone";
 
 /// Counts up when analysis or fields change, so that an index of another make is rebuilt.
-pub(super) const FORMAT: u32 = 1;
+pub(super) const FORMAT: u32 = 2;
 
 pub(super) const DOCUMENT: &str = "document";
 pub(super) const ORDINAL: &str = "ordinal";
@@ -15,6 +15,8 @@ pub(super) const ORDINAL: &str = "ordinal";
 pub(super) struct Fields {
     pub document: Field,
     pub ordinal: Field,
+    /// The code of the language that the words were stemmed in.
+    pub language: Field,
     pub title: Field,
     pub headings: Field,
     pub body: Field,
@@ -43,6 +45,7 @@ pub(super) fn schema() -> (Schema, Fields) {
     let fields = Fields {
         document: builder.add_u64_field(DOCUMENT, FAST | INDEXED),
         ordinal: builder.add_u64_field(ORDINAL, FAST),
+        language: builder.add_text_field("language", STRING),
         title: builder.add_text_field("title", words.clone()),
         headings: builder.add_text_field("headings", words.clone()),
         body: builder.add_text_field("body", words),

@@ -1,3 +1,4 @@
+use std::collections::HashMap;
 use std::fmt;
 use std::path::PathBuf;
 
@@ -7,8 +8,9 @@ use super::collector::{Found, Keys, TopPassages};
 use super::schema::Fields;
 use super::{
     IndexProgress, KeywordIndex, KeywordIndexError, KeywordMatch, KeywordQuery, PreparedQuery,
+    scores,
 };
-use crate::data::Candidate;
+use crate::data::{Candidate, ChunkKey};
 use crate::index::PassageFilter;
 
 /// The keyword index at one moment, whatever is committed after it; cheap to make.
@@ -104,6 +106,31 @@ impl KeywordSnapshot {
         let top = TopPassages { limit, filter: filter.clone() };
         let found = self.searcher.search(&scored, &top).map_err(|e| self.error(e))?;
         self.explain(query, found).map_err(|e| self.error(e))
+    }
+
+    /// Each of `passages` as [`KeywordSnapshot::search`] would score it, whatever its rank, in their
+    /// order; the score is zero where a passage holds nothing of the query.
+    ///
+    /// # Errors
+    /// [`KeywordIndexError`] when the directory cannot be read.
+    pub fn score(
+        &self,
+        query: &PreparedQuery,
+        passages: &[ChunkKey],
+    ) -> Result<Vec<KeywordMatch>, KeywordIndexError> {
+        let none = |chunk: &ChunkKey| KeywordMatch {
+            candidate: Candidate { chunk: *chunk, score: 0.0 },
+            terms: Vec::new(),
+        };
+        let Some(scored) = query.scored(&self.fields) else {
+            return Ok(passages.iter().map(none).collect());
+        };
+        let found = scores::of(&self.searcher, &self.fields, &scored, passages);
+        let found =
+            found.and_then(|found| self.explain(query, found)).map_err(|e| self.error(e))?;
+        let mut found: HashMap<_, _> =
+            found.into_iter().map(|found| (found.candidate.chunk, found)).collect();
+        Ok(passages.iter().map(|key| found.remove(key).unwrap_or_else(|| none(key))).collect())
     }
 
     fn explain(

@@ -156,6 +156,74 @@ fn chinese_is_found_by_its_words() {
 }
 
 #[test]
+fn thai_is_found_by_its_words() {
+    let (_dir, index) = index_of(&[("", &["ภาษาไทยเป็นภาษาที่สวยงาม", "วันนี้อากาศดี"])]);
+    assert_eq!(find(&index, &words("อากาศ")), [(1, 1)]);
+    assert_eq!(find(&index, &words("ภาษา")), [(1, 0)]);
+    let marks = index.snapshot().unwrap().prepare(&words("ไทย")).unwrap().marks("ภาษาไทย");
+    assert_eq!(marks, [Mark { range: 12..21, term: 0 }]);
+}
+
+#[test]
+fn each_document_is_stemmed_in_its_own_language() {
+    let german = "Die Häuser sind mit Schnee bedeckt und die Straßen nicht geräumt.";
+    let french = "Les chevaux courent dans la forêt et ils ne sont pas fatigués par la course.";
+    let english = "The universities were running out of money, and nobody knew what to do.";
+    let (_dir, index) = index_of(&[("", &[german]), ("", &[french]), ("", &[english])]);
+    for (query, document) in [
+        ("Haus", 1),
+        ("geräumte", 1),
+        ("geraumte", 1),
+        ("strasse", 1),
+        ("fatigué", 2),
+        ("courses", 2),
+        ("university", 3),
+    ] {
+        assert_eq!(find(&index, &words(query)), [(document, 0)], "{query}");
+    }
+    let phrase = KeywordQuery { phrases: vec!["mit Schnee".into()], ..KeywordQuery::default() };
+    assert_eq!(find(&index, &phrase), [(1, 0)]);
+    // "wie" and "die" ask nothing in German.
+    assert_eq!(find(&index, &words("wie die Straße räumen")), [(1, 0)]);
+    let marks = index.snapshot().unwrap().prepare(&words("haus")).unwrap().marks(german);
+    assert_eq!(marks, [Mark { range: 4..11, term: 0 }]);
+}
+
+#[test]
+fn what_is_rare_in_one_language_only_is_no_rare_word() {
+    let english = "The information on the board is not what we were told by the others.";
+    let german =
+        "Die Information an der Tafel ist nicht die, von der wir mit euch gesprochen haben.";
+    let mut documents: Vec<(&str, &[&str])> = vec![("", std::slice::from_ref(&german))];
+    let short = ["The information that we have, and no other information."];
+    documents.push(("", &short));
+    documents.extend(std::iter::repeat_n(("", std::slice::from_ref(&english)), 20));
+    let (_dir, index) = index_of(&documents);
+    let found = find(&index, &words("information"));
+    assert_eq!(found[0], (2, 0), "the one in German is not the best");
+}
+
+#[test]
+fn a_word_that_nothing_holds_is_taken_for_its_neighbor() {
+    let (_dir, index) = index_of(&[
+        ("", &["receive a message over the channel"]),
+        ("", &["the threshold of 1024 bytes", "a channel that is closed"]),
+    ]);
+    assert_eq!(find(&index, &words("recieve")), [(1, 0)]);
+    assert_eq!(find(&index, &words("treshhold")), [(2, 0)]);
+    assert_eq!(find(&index, &words("chanel mesage"))[0], (1, 0));
+    // What is there as typed is never taken for anything else, and a number is no slip.
+    assert_eq!(find(&index, &words("closed")), [(2, 1)]);
+    assert!(find(&index, &words("1034")).is_empty());
+    assert!(find(&index, &words("oxxr")).is_empty(), "two letters of four are too many");
+    let index = index.snapshot().unwrap();
+    let prepared = index.prepare(&words("recieve")).unwrap();
+    assert_eq!(prepared.marks("receiving"), [Mark { range: 0..9, term: 0 }]);
+    let found = index.search(&prepared, &PassageFilter::all(), 5).unwrap();
+    assert_eq!(found[0].terms, ["recieve"]);
+}
+
+#[test]
 fn filters_are_applied_before_the_best_are_taken() {
     let (_dir, index) = index_of(&[("", &["word word word"]), ("", &["word and more text"])]);
     let index = index.snapshot().unwrap();
@@ -212,7 +280,7 @@ fn what_cannot_be_used_is_rebuilt_and_reported() {
     check(&|path| fs::write(path.join("meta.json"), "{").unwrap());
     check(&|path| {
         let meta = fs::read_to_string(path.join("meta.json")).unwrap();
-        fs::write(path.join("meta.json"), meta.replace("\\\"format\\\":1", "\\\"format\\\":0"))
+        fs::write(path.join("meta.json"), meta.replace("\\\"format\\\":2", "\\\"format\\\":0"))
             .unwrap();
     });
     check(&|path| segment_files(path).iter().for_each(|file| fs::remove_file(file).unwrap()));

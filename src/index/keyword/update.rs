@@ -5,7 +5,7 @@ use tantivy::merge_policy::LogMergePolicy;
 use tantivy::{IndexWriter, TantivyDocument};
 
 use super::schema::FORMAT;
-use super::{KeywordIndex, KeywordIndexError, document_term};
+use super::{KeywordIndex, KeywordIndexError, analysis, document_term};
 use crate::data::{ChangeNumber, DocumentId};
 
 /// Memory that words are gathered in before they are written.
@@ -121,15 +121,22 @@ impl<'a> KeywordUpdate<'a> {
     pub fn upsert(&self, document: &KeywordDocument<'_>) -> Result<(), KeywordIndexError> {
         self.remove(document.id);
         let fields = &self.index.fields;
+        let texts = document.passages.iter().map(|passage| passage.body);
+        let language = analysis::language_of([document.title].into_iter().chain(texts));
+        let mut analyzer = analysis::stemming(language);
+        let title = analysis::tokens(&mut analyzer, document.title);
         for (ordinal, passage) in document.passages.iter().enumerate() {
             let mut words = TantivyDocument::new();
             words.add_u64(fields.document, document.id.get());
             words.add_u64(fields.ordinal, ordinal as u64);
-            words.add_text(fields.title, document.title);
+            words.add_text(fields.language, language.code());
+            words.add_pre_tokenized_text(fields.title, title.clone());
             if !passage.headings.is_empty() {
-                words.add_text(fields.headings, passage.headings.join("\n"));
+                let headings = analysis::tokens(&mut analyzer, &passage.headings.join("\n"));
+                words.add_pre_tokenized_text(fields.headings, headings);
             }
-            words.add_text(fields.body, passage.body);
+            let body = analysis::tokens(&mut analyzer, passage.body);
+            words.add_pre_tokenized_text(fields.body, body);
             self.writer.add_document(words).map_err(|e| self.index.error(e))?;
         }
         Ok(())

@@ -13,6 +13,7 @@ pub enum LibraryTab {
     #[default]
     Documents,
     Skipped,
+    Starred,
 }
 
 /// The list of what is indexed, and of what is not and why.
@@ -75,6 +76,8 @@ impl LibraryState {
                 let text = |row: &Skipped| format!("{} {}", row.source, row.reason).to_lowercase();
                 (0..self.skipped.len()).filter(|at| passes(text(&self.skipped[*at]))).collect()
             }
+            // They have a list of their own.
+            LibraryTab::Starred => Vec::new(),
         };
     }
 

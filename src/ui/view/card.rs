@@ -5,7 +5,7 @@ use super::button::Button;
 use super::icon::{Icon, Symbol};
 use super::use_session;
 use crate::ui::text::{Excerpt, Piece};
-use crate::ui::wording::{breadcrumb, date, now, type_name, why_lines};
+use crate::ui::wording::{also_in, breadcrumb, date, now, type_name, why_lines};
 
 /// One hit: where it is, what it says, and, when selected, what can be done with it.
 #[component]
@@ -16,6 +16,7 @@ pub fn Card(hit: Hit, at: usize, selected: bool, why: bool) -> Element {
     let trail = breadcrumb(&document.source, std::env::home_dir().as_deref()).join(" › ");
     let modified = document.modified.map(|seconds| date(seconds, now()));
     let more = hit.more.len();
+    let also = also_in(&hit);
     rsx! {
         div { class: "card", role: "presentation", "data-selected": selected,
             div {
@@ -43,6 +44,9 @@ pub fn Card(hit: Hit, at: usize, selected: bool, why: bool) -> Element {
                     }
                     if more > 0 {
                         span { class: "fact more", "{more} more here" }
+                    }
+                    if let Some((text, places)) = also {
+                        span { class: "fact more", title: "{places}", "{text}" }
                     }
                 }
                 Passage { excerpt }
@@ -92,6 +96,8 @@ fn Actions(hit: Hit, why: bool) -> Element {
     let session = use_session();
     let source = hit.document.source.clone();
     let path = source.path().map(std::path::Path::to_path_buf);
+    let starring = source.clone();
+    let starred = session.golden.read().is_starred(session.search.read().query(), &source);
     rsx! {
         div { class: "card-actions", role: "toolbar", aria_label: "Actions on this result",
             Button {
@@ -116,6 +122,13 @@ fn Actions(hit: Hit, why: bool) -> Element {
                 onpress: |()| {},
             }
             Button {
+                symbol: Symbol::Star,
+                text: "Star",
+                label: "Right answer: measure search by it",
+                pressed: starred,
+                onpress: move |()| session.toggle_star(starring.clone()),
+            }
+            Button {
                 symbol: Symbol::Why,
                 text: "Why",
                 label: "Why this result stands here",
@@ -136,6 +149,7 @@ mod tests {
     fn OneCard(why: bool) -> Element {
         let mut hit = fixture::hit("a.md", "It *has* owners. <b>");
         hit.more = vec![fixture::passage(0); 4];
+        hit.also = vec![fixture::hit("b.md", "The same.").document];
         rsx! {
             Card { hit, at: 0, selected: true, why }
         }
@@ -151,6 +165,8 @@ mod tests {
             ">docs</span>",
             ">Markdown</span>",
             ">4 more here</span>",
+            ">also in 1 place</span>",
+            "docs/b.md",
             "<mark>owners</mark>",
             "It has ",
             r#"data-copy="It *has* owners. &#60;b&#62;""#,

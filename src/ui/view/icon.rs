@@ -39,6 +39,7 @@ icons! {
     Remove = "trash-2",
     Search = "search",
     Skipped = "file-x",
+    Star = "star",
     System = "monitor",
     Text = "file-type",
     Up = "chevron-up",

@@ -1,5 +1,6 @@
 use dioxus::prelude::*;
 
+use super::golden::GoldenRows;
 use super::icon::{Icon, Symbol};
 use super::library_row::{DocumentRow, SkippedRow};
 use super::search::keep_typing;
@@ -31,7 +32,11 @@ pub fn LibraryView() -> Element {
             }
         }
         Tabs {}
-        Rows {}
+        if session.library.read().tab() == LibraryTab::Starred {
+            GoldenRows {}
+        } else {
+            Rows {}
+        }
     }
 }
 
@@ -42,6 +47,7 @@ fn Tabs() -> Element {
     let tabs = [
         (LibraryTab::Documents, "tab-documents", "Indexed", library.documents_total()),
         (LibraryTab::Skipped, "tab-skipped", "Not indexed", library.skipped_total()),
+        (LibraryTab::Starred, "tab-starred", "Starred", session.golden.read().stars().len()),
     ];
     let current = library.tab();
     drop(library);
@@ -84,6 +90,7 @@ fn Rows() -> Element {
         (_, true, true) => Some("Nothing passes the filter."),
         (LibraryTab::Documents, ..) => Some("Nothing is indexed yet. Drop files or a folder here."),
         (LibraryTab::Skipped, ..) => Some("Everything that was added could be read."),
+        (LibraryTab::Starred, ..) => None,
     };
     rsx! {
         if tab == LibraryTab::Documents && empty.is_none() {
@@ -126,6 +133,7 @@ fn Rows() -> Element {
                         SkippedRow { key: "{row.source}", row: row.clone() }
                     }
                 },
+                LibraryTab::Starred => rsx! {},
             }
             div { style: "height: {below_px}px" }
         }

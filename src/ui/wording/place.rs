@@ -1,6 +1,6 @@
 use std::path::{Component, Path};
 
-use lodestone::data::{MediaType, Source};
+use lodestone::data::{Hit, MediaType, Source};
 
 use super::counted;
 
@@ -81,6 +81,13 @@ pub fn drop_label(paths: &[&Path], is_folder: &[bool]) -> String {
             format!("Index {} and {}", counted(folders, "folder"), counted(files, "file"))
         }
     }
+}
+
+/// Where else nearly the same is said: in how many places, and which; `None` where nowhere.
+pub fn also_in(hit: &Hit) -> Option<(String, String)> {
+    let count = hit.also.len() as u64;
+    let places: Vec<String> = hit.also.iter().map(|document| document.source.to_string()).collect();
+    (count > 0).then(|| (format!("also in {}", counted(count, "place")), places.join("\n")))
 }
 
 #[cfg(test)]

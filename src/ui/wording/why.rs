@@ -8,11 +8,7 @@ pub fn why_lines(hit: &Hit) -> Vec<String> {
         || "By meaning: not among the closest passages.".to_owned(),
         |why| {
             let closeness = closeness(why.score);
-            format!(
-                "By meaning: {} of all passages, {closeness} ({:.2}).",
-                nth(why.rank),
-                why.score
-            )
+            format!("By meaning: {}, {closeness} ({:.2}).", place(why.rank), why.score)
         },
     );
     let by_words = hit.why.keyword.as_ref().map_or_else(
@@ -24,7 +20,7 @@ pub fn why_lines(hit: &Hit) -> Vec<String> {
             } else {
                 format!(", holds {}", terms.join(", "))
             };
-            format!("By words: {} of all passages{holds}.", nth(why.rank))
+            format!("By words: {}{holds}.", place(why.rank))
         },
     );
     let ordinal = u64::from(hit.passage.chunk.ordinal) + 1;
@@ -40,6 +36,13 @@ fn closeness(cosine: f32) -> &'static str {
         0.3..0.45 => "related",
         _ => "loosely related",
     }
+}
+
+fn place(rank: Option<usize>) -> String {
+    rank.map_or_else(
+        || "further down than was looked".to_owned(),
+        |rank| format!("{} of all passages", nth(rank)),
+    )
 }
 
 fn nth(rank: usize) -> String {

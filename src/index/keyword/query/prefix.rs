@@ -5,6 +5,8 @@ use std::io;
 
 use tantivy::Searcher;
 
+use super::lookup::is_word;
+use super::word::PreparedWord;
 use crate::index::keyword::analysis;
 use crate::index::keyword::schema::Fields;
 
@@ -21,16 +23,16 @@ const COMPLETIONS_MAX: usize = 16;
 /// whose stem is "run".
 const ENDING_CHARS_MAX: usize = 4;
 
-/// Words of the index that begin as the last part of `typed` does, most frequent first.
+/// Words of the index that begin as the last part of the typed `word` does, most frequent first.
 ///
-/// The index holds stems. So where no word begins as typed and the typed word is not there itself
-/// (as one of `parts`), the longest stem that is itself a beginning of it is taken.
+/// The index holds stems. So where no word begins as typed and the typed word is not there itself, the
+/// longest stem that is itself a beginning of it is taken.
 pub(super) fn completions(
-    typed: &str,
-    parts: &[String],
+    word: &PreparedWord,
     fields: &Fields,
     searcher: &Searcher,
 ) -> io::Result<Vec<String>> {
+    let typed = word.typed.as_str();
     let Some(last) = analysis::analyze(&mut analysis::unstemmed(), typed).pop() else {
         return Ok(Vec::new());
     };
@@ -44,10 +46,10 @@ pub(super) fn completions(
         found.sort_by(|(a, a_count), (b, b_count)| b_count.cmp(a_count).then(a.cmp(b)));
         return Ok(found.into_iter().take(COMPLETIONS_MAX).map(|(word, _)| word).collect());
     }
-    if let Some(part) = parts.last()
-        && is_word(part, fields, searcher)?
-    {
-        return Ok(Vec::new());
+    for part in word.forms.iter().filter_map(|form| form.parts.last()) {
+        if is_word(part, fields, searcher)? {
+            return Ok(Vec::new());
+        }
     }
     let mut stem = last.text;
     for _ in 0..ENDING_CHARS_MAX {
@@ -84,16 +86,4 @@ fn beginning_with(
         }
     }
     Ok(found)
-}
-
-fn is_word(word: &str, fields: &Fields, searcher: &Searcher) -> io::Result<bool> {
-    for segment in searcher.segment_readers() {
-        for (field, _) in fields.weighted() {
-            let inverted = segment.inverted_index(field).map_err(io::Error::other)?;
-            if inverted.terms().get(word)?.is_some() {
-                return Ok(true);
-            }
-        }
-    }
-    Ok(false)
 }
