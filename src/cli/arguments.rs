@@ -137,6 +137,9 @@ pub struct SearchArguments {
     /// Which lists the answer is made from
     #[arg(long, default_value = SearchMode::default().name(), value_parser = modes())]
     pub mode: SearchMode,
+    /// Show copies and versions of a document once, with the number of the others
+    #[arg(long)]
+    pub fold: bool,
 }
 
 #[derive(Debug, Args)]

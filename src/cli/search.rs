@@ -14,7 +14,7 @@ pub async fn run(
     output: &Output,
     arguments: SearchArguments,
 ) -> Result<Exit, Failure> {
-    let SearchArguments { query, limit, mode } = arguments;
+    let SearchArguments { query, limit, mode, fold } = arguments;
     if query.trim().is_empty() {
         return Err(Failure::usage(anyhow::anyhow!(
             "the query is empty; give words or a question"
@@ -29,7 +29,7 @@ pub async fn run(
         eprintln!("lode: model {model} is not available ({}); by words alone", one_line(&reason));
     }
     let mut request = SearchRequest::new(query);
-    (request.mode, request.limit) = (mode, usize::from(limit));
+    (request.mode, request.limit, request.fold_duplicates) = (mode, usize::from(limit), fold);
     let response = engine.search(request).await?;
     output.print(&response, render::render)?;
     Ok(Exit::Done)

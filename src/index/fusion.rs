@@ -25,6 +25,9 @@ const UNRELATED_MAX: f32 = 10.0;
 /// In a small index it counts as near where at most one in so many unrelated passages would be.
 const ONE_IN: f32 = 50.0;
 
+/// A passage this near says nearly the same words with any model, whatever is ordinary in the index.
+const NEARLY_THE_SAME: f32 = 0.95;
+
 /// Says for one query what its cosines and its BM25 are evidence of.
 ///
 /// Both are brought to one unit, the surprise (−ln of the probability) at a passage that has nothing to do
@@ -65,7 +68,7 @@ impl Judge {
     /// Whether a passage is nearer to the query than unrelated ones are.
     #[must_use]
     pub fn is_near(&self, cosine: f32) -> bool {
-        self.surprise(cosine) >= self.floor
+        cosine >= NEARLY_THE_SAME || self.surprise(cosine) >= self.floor
     }
 
     fn surprise(&self, cosine: f32) -> f32 {
@@ -126,6 +129,8 @@ mod tests {
         assert!(small.is_near(0.42) && !small.is_near(0.38));
         assert!(large.is_near(0.6) && !large.is_near(0.55));
         assert!(!Judge::new(ordinary, 0.2, 9).is_near(0.5), "neighbors of unknown words");
+        let alike = Moments { mean: 0.97, deviation: 0.05 };
+        assert!(Judge::new(alike, 1.0, 9).is_near(1.0), "the same text");
     }
 
     proptest! {

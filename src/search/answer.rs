@@ -13,6 +13,9 @@ use crate::storage::{ModelKey, Store, StoredPassage};
 /// Passages that are shown of a document beside the best.
 const MORE_MAX: usize = 3;
 
+/// Documents that are looked at for copies of those that are shown, for each of these.
+const LOOKED_AT_PER_HIT: usize = 2;
+
 /// What an answer is to hold.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Shown {
@@ -34,8 +37,14 @@ pub(super) fn hits(
     let mut hits: Vec<Hit> = Vec::new();
     let mut seen: Vec<Shingles> = Vec::new();
     let mut rest = documents;
-    while hits.len() < shown.limit && !rest.is_empty() {
-        let (next, after) = rest.split_at(rest.len().min(shown.limit - hits.len()));
+    let looked_at = if shown.folds { shown.limit.saturating_mul(LOOKED_AT_PER_HIT) } else { 0 };
+    while !rest.is_empty() && (hits.len() < shown.limit || documents.len() - rest.len() < looked_at)
+    {
+        let missing = match shown.limit - hits.len() {
+            0 => looked_at - (documents.len() - rest.len()),
+            missing => missing,
+        };
+        let (next, after) = rest.split_at(rest.len().min(missing));
         rest = after;
         let keys: Vec<ChunkKey> = next.iter().flat_map(shown_passages).copied().collect();
         let stored = store.passages(&keys, model)?;
@@ -44,14 +53,16 @@ pub(super) fn hits(
         for ranked in next {
             let mut passages = shown_passages(ranked).filter_map(|key| stored.remove(key));
             let Some(best) = passages.next() else { continue };
-            if shown.folds {
-                let shingles = Shingles::of(&best.text);
-                if let Some(at) = seen.iter().position(|other| other.resemble(&shingles)) {
-                    hits[at].also.push(best.document);
-                    continue;
-                }
-                seen.push(shingles);
+            let shingles = shown.folds.then(|| Shingles::of(&best.text));
+            let resembles = |other: &Shingles| shingles.as_ref().is_some_and(|s| s.resemble(other));
+            if let Some(at) = seen.iter().position(resembles) {
+                hits[at].also.push(best.document);
+                continue;
             }
+            if hits.len() == shown.limit {
+                continue;
+            }
+            seen.extend(shingles);
             hits.push(Hit {
                 rank: hits.len() + 1,
                 score: ranked.score,

@@ -242,7 +242,11 @@ fn copies_and_versions_fold_into_the_first() {
         ("/c.txt", version.as_str()),
         ("/d.txt", "A cat that is awake."),
     ]);
-    let request = SearchRequest { limit: 2, ..SearchRequest::new("cat on a warm roof") };
+    let request = SearchRequest {
+        limit: 2,
+        fold_duplicates: true,
+        ..SearchRequest::new("cat on a warm roof")
+    };
     let folded = desk.ask(&request).hits;
     assert_eq!((folded.len(), folded[1].rank), (2, 2));
     let (first, other) = match folded.as_slice() {

@@ -50,7 +50,7 @@ impl SearchRequest {
             limit: 10,
             typing: false,
             include_weaker: false,
-            fold_duplicates: true,
+            fold_duplicates: false,
         }
     }
 }

@@ -59,6 +59,7 @@ impl SearchState {
         (sequence == self.sequence && self.waiting).then(|| SearchRequest {
             limit: HITS_MAX,
             typing: true,
+            fold_duplicates: true,
             ..SearchRequest::new(self.query.as_str())
         })
     }

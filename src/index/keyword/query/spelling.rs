@@ -8,8 +8,8 @@ use tantivy::{Searcher, Term};
 
 use crate::index::keyword::schema::Fields;
 
-/// Shorter words are too near to too many others.
-const CHARS_MIN: usize = 4;
+/// Shorter stems are too near to too many others: "rose" and "rise" are both right.
+const CHARS_MIN: usize = 5;
 
 /// From this length on two slips are forgiven, below it one.
 const TWO_SLIPS_CHARS_MIN: usize = 8;
@@ -19,7 +19,7 @@ const CORRECTIONS_MAX: usize = 3;
 
 /// Words of the index that a slip or two away are `word`, which is none: the nearest, and of equally
 /// near ones those that the most passages hold. Two letters that changed places are one slip
-/// (Damerau's distance).
+/// (Damerau's distance). The first letter is where people slip least, and has to be right.
 ///
 /// Words with digits are names and numbers, where another digit is another thing.
 pub(super) fn corrections(
@@ -51,6 +51,7 @@ fn within(
     searcher: &Searcher,
 ) -> io::Result<BTreeMap<String, u64>> {
     let mut found = BTreeMap::new();
+    let first = &word[..word.chars().next().map_or(0, char::len_utf8)];
     for (field, _) in fields.weighted() {
         let query = FuzzyTermQuery::new(Term::from_field_text(field, word), slips, true);
         let automaton = query.automaton().map_err(io::Error::other)?;
@@ -58,8 +59,9 @@ fn within(
             let inverted = segment.inverted_index(field).map_err(io::Error::other)?;
             let mut words = inverted.terms().search(&automaton).into_stream()?;
             while let Some((word, info)) = words.next() {
-                if let Ok(word) = std::str::from_utf8(word) {
-                    *found.entry(word.to_owned()).or_default() += u64::from(info.doc_freq);
+                let found_word = std::str::from_utf8(word).unwrap_or_default();
+                if found_word.starts_with(first) {
+                    *found.entry(found_word.to_owned()).or_default() += u64::from(info.doc_freq);
                 }
             }
         }
