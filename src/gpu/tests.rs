@@ -285,9 +285,10 @@ async fn a7_a_caller_who_goes_takes_the_request_along() {
 async fn a7_shutdown_answers_everything() {
     let lanes = Arc::new(SerialScheduler::start(&options(3)).unwrap());
     let bench = bench(Arc::clone(&lanes) as Arc<dyn GpuScheduler>).await;
-    let waiting: Vec<_> = (0..5).map(|_| bench.embed(Priority::Background, &[1; 4])).collect();
+    // Before the queue is full: whoever comes then waits outside.
     let mut stream = bench.generate(&[1], 5).await;
     bench.next_started();
+    let waiting: Vec<_> = (0..5).map(|_| bench.embed(Priority::Background, &[1; 4])).collect();
     bench.until_depth(3).await;
     lanes.0.stop();
     for request in waiting {

@@ -4,6 +4,8 @@
 
 use half::f16;
 
+use crate::platform;
+
 /// Both slices have one length.
 pub(in crate::index) type Dot = fn(&[f32], &[f16]) -> f32;
 
@@ -21,20 +23,20 @@ pub enum Simd {
 }
 
 impl Simd {
+    #[cfg(test)]
     pub(in crate::index) const ALL: [Self; 4] = [Self::Avx512, Self::Avx2, Self::Neon, Self::Plain];
 
-    /// The widest set of this processor, or the one that `LODESTONE_SIMD` names (`avx512`, `avx2`,
-    /// `neon`, `plain`) if the processor has it.
+    /// The widest set here of those in [`platform::Simd::detect`], which heeds what a person forces.
     #[must_use]
     pub fn detect() -> Self {
-        let forced = std::env::var("LODESTONE_SIMD").ok();
-        if let Some(name) = forced.as_deref().filter(|name| !name.is_empty()) {
-            match Self::ALL.into_iter().find(|simd| simd.name() == name) {
-                Some(simd) if simd.is_available() => return simd,
-                _ => tracing::warn!("LODESTONE_SIMD={name} is unknown here and is ignored"),
+        match platform::Simd::detect() {
+            platform::Simd::Amx | platform::Simd::Avx512Bf16 | platform::Simd::Avx512 => {
+                Self::Avx512
             }
+            platform::Simd::Avx2 => Self::Avx2,
+            platform::Simd::Neon => Self::Neon,
+            platform::Simd::Plain => Self::Plain,
         }
-        Self::ALL.into_iter().find(|simd| simd.is_available()).unwrap_or(Self::Plain)
     }
 
     #[must_use]
