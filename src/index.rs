@@ -16,7 +16,7 @@ mod top;
 mod vector;
 
 pub use error::IndexError;
-pub use exact::{ExactIndex, Simd};
+pub use exact::ExactIndex;
 pub use filter::PassageFilter;
 pub use fusion::{Judge, Moments};
 pub use graph::{VectorFileError, VectorOrigin};

@@ -3,9 +3,8 @@
 use std::time::Instant;
 
 use lodestone::data::{ChangeNumber, DocumentId};
-use lodestone::index::{
-    ExactIndex, HnswIndex, PassageFilter, Simd, Upkeep, VectorIndex, VectorUpdate,
-};
+use lodestone::index::{ExactIndex, HnswIndex, PassageFilter, Upkeep, VectorIndex, VectorUpdate};
+use lodestone::platform::Simd;
 
 use super::data::{Bench, DIM, disk_bytes, document, found};
 

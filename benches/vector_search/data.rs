@@ -7,9 +7,10 @@ use std::time::Instant;
 use half::f16;
 use lodestone::data::{ChangeNumber, DocumentId, Embedding};
 use lodestone::index::{
-    ExactIndex, HnswIndex, HnswOptions, PassageFilter, Simd, VectorHome, VectorIndex, VectorOrigin,
+    ExactIndex, HnswIndex, HnswOptions, PassageFilter, VectorHome, VectorIndex, VectorOrigin,
     VectorUpdate,
 };
+use lodestone::platform::Simd;
 
 pub const DIM: usize = 384;
 pub const K: usize = 10;

@@ -2,7 +2,8 @@
 
 use std::time::Instant;
 
-use lodestone::index::{ExactIndex, PassageFilter, Simd, VectorIndex};
+use lodestone::index::{ExactIndex, PassageFilter, VectorIndex};
+use lodestone::platform::Simd;
 
 use super::data::{Bench, DIM, found};
 

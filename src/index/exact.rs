@@ -2,17 +2,16 @@ mod kernel;
 mod rows;
 mod segment;
 
-pub use kernel::Simd;
-
 use std::sync::{Arc, Mutex, PoisonError};
 
 use arc_swap::ArcSwap;
 
-pub(super) use self::kernel::Dot;
+pub(super) use self::kernel::{Dot, dot};
 pub(super) use self::rows::{RowPlaces, RowSet, Scan};
 use super::vector::check_query;
 use super::{PassageFilter, VectorIndex, VectorIndexError, VectorUpdate};
 use crate::data::{Candidate, ChangeNumber, Embedding};
+use crate::platform::Simd;
 
 /// Compares the query with every vector: the answer is exact, with any filter, at any time.
 #[derive(Debug)]

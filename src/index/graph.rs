@@ -35,10 +35,10 @@ use self::merge::Before;
 pub(super) use self::merge::Row;
 use self::shape::Shape;
 use self::view::View;
-use super::Simd;
 use super::bits::Bits;
-use super::exact::Dot;
+use super::exact::{self, Dot};
 use crate::data::{ChunkKey, DocumentId};
+use crate::platform::Simd;
 
 /// What decides a graph, besides the passages.
 #[derive(Clone, Debug, PartialEq)]
@@ -97,7 +97,7 @@ impl Graph {
     }
 
     fn new(shape: Shape, scale: f32, image: Image, simd: Simd) -> Self {
-        let (dots, dot) = (kernel::dots(simd), simd.dot());
+        let (dots, dot) = (kernel::dots(simd), exact::dot(simd));
         Self { shape, scale, image, dots, dot, finders: Mutex::default() }
     }
 

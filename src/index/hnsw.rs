@@ -24,8 +24,9 @@ use super::bits::Bits;
 use super::exact::{RowPlaces, RowSet, Scan};
 use super::graph::{Graph, GraphOptions, VectorFileError, Wanted};
 use super::vector::check_query;
-use super::{PassageFilter, Simd, VectorIndex, VectorIndexError, VectorUpdate};
+use super::{PassageFilter, VectorIndex, VectorIndexError, VectorUpdate};
 use crate::data::{Candidate, ChangeNumber, DocumentId, Embedding};
+use crate::platform::Simd;
 
 /// Passages from which on a graph is faster than the scan, as `benches/vector_search.rs` measures it.
 const GRAPH_ROWS_MIN: usize = 8_192;

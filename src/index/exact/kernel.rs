@@ -4,86 +4,29 @@
 
 use half::f16;
 
-use crate::platform;
+use crate::platform::Simd;
 
 /// Both slices have one length.
 pub(in crate::index) type Dot = fn(&[f32], &[f16]) -> f32;
 
-/// An instruction set that the scan can use.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Simd {
-    /// AVX-512F, 16 numbers at a time.
-    Avx512,
-    /// AVX2 with FMA and F16C, 8 numbers at a time.
-    Avx2,
-    /// NEON, 8 numbers at a time.
-    Neon,
-    /// No vector instructions named; the compiler may find some.
-    Plain,
-}
-
-impl Simd {
-    #[cfg(test)]
-    pub(in crate::index) const ALL: [Self; 4] = [Self::Avx512, Self::Avx2, Self::Neon, Self::Plain];
-
-    /// The widest set here of those in [`platform::Simd::detect`], which heeds what a person forces.
-    #[must_use]
-    pub fn detect() -> Self {
-        match platform::Simd::detect() {
-            platform::Simd::Amx | platform::Simd::Avx512Bf16 | platform::Simd::Avx512 => {
-                Self::Avx512
-            }
-            platform::Simd::Avx2 => Self::Avx2,
-            platform::Simd::Neon => Self::Neon,
-            platform::Simd::Plain => Self::Plain,
-        }
+/// The kernel for an instruction set; the plain one where the processor lacks it.
+pub(in crate::index) fn dot(simd: Simd) -> Dot {
+    if !simd.is_available() {
+        return plain_dot;
     }
-
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Avx512 => "avx512",
-            Self::Avx2 => "avx2",
-            Self::Neon => "neon",
-            Self::Plain => "plain",
-        }
-    }
-
-    #[must_use]
-    pub fn is_available(self) -> bool {
-        match self {
-            #[cfg(target_arch = "x86_64")]
-            Self::Avx512 => is_x86_feature_detected!("avx512f"),
-            #[cfg(target_arch = "x86_64")]
-            Self::Avx2 => {
-                is_x86_feature_detected!("avx2")
-                    && is_x86_feature_detected!("fma")
-                    && is_x86_feature_detected!("f16c")
-            }
-            #[cfg(target_arch = "aarch64")]
-            Self::Neon => std::arch::is_aarch64_feature_detected!("neon"),
-            Self::Plain => true,
-            _ => false,
-        }
-    }
-
-    /// The kernel; the plain one where the processor lacks the set.
-    pub(in crate::index) fn dot(self) -> Dot {
-        if !self.is_available() {
-            return plain_dot;
-        }
-        match self {
+    match simd {
+        #[cfg(target_arch = "x86_64")]
+        Simd::Amx | Simd::Avx512Bf16 | Simd::Avx512 => |query, row| {
             // SAFETY: the processor has the instruction set, as was just checked.
-            #[cfg(target_arch = "x86_64")]
-            Self::Avx512 => |query, row| unsafe { x86::dot_avx512(query, row) },
-            // SAFETY: as above.
-            #[cfg(target_arch = "x86_64")]
-            Self::Avx2 => |query, row| unsafe { x86::dot_avx2(query, row) },
-            // SAFETY: as above.
-            #[cfg(target_arch = "aarch64")]
-            Self::Neon => |query, row| unsafe { arm::dot_neon(query, row) },
-            _ => plain_dot,
-        }
+            unsafe { x86::dot_avx512(query, row) }
+        },
+        // SAFETY: as above.
+        #[cfg(target_arch = "x86_64")]
+        Simd::Avx2 => |query, row| unsafe { x86::dot_avx2(query, row) },
+        // SAFETY: as above.
+        #[cfg(target_arch = "aarch64")]
+        Simd::Neon => |query, row| unsafe { arm::dot_neon(query, row) },
+        _ => plain_dot,
     }
 }
 
@@ -235,7 +178,7 @@ mod tests {
             let (query, row) = (&query[skip..], &row[skip..]);
             let plain = plain_dot(query, row);
             for simd in Simd::ALL.into_iter().filter(|simd| simd.is_available()) {
-                let found = simd.dot()(query, row);
+                let found = dot(simd)(query, row);
                 prop_assert!((found - plain).abs() <= 1e-4, "{}: {found} for {plain}", simd.name());
             }
         }
@@ -244,7 +187,7 @@ mod tests {
     #[test]
     fn a_set_that_is_lacking_falls_back() {
         for simd in Simd::ALL {
-            assert!((simd.dot()(&[2.0, 3.0], &[f16::ONE, f16::ONE]) - 5.0).abs() < 1e-6);
+            assert!((dot(simd)(&[2.0, 3.0], &[f16::ONE, f16::ONE]) - 5.0).abs() < 1e-6);
         }
         assert!(Simd::Plain.is_available());
     }

@@ -9,11 +9,12 @@ use std::thread;
 
 use half::f16;
 
-use super::kernel::{Dot, Simd};
+use super::kernel::{self, Dot};
 use super::segment::{Segment, Stretch};
 use crate::data::{ChangeNumber, DocumentId};
 use crate::index::top::Top;
 use crate::index::{PassageFilter, VectorUpdate};
+use crate::platform::Simd;
 
 /// Rows that are worth a thread of their own: a few hundred microseconds of scanning, against the
 /// fifty or so that starting a thread costs.
@@ -124,7 +125,7 @@ impl RowPlaces {
 impl Scan {
     pub fn new(dim: usize, simd: Simd) -> Self {
         let threads = thread::available_parallelism().map_or(1, usize::from);
-        Self { dim, dot: simd.dot(), threads }
+        Self { dim, dot: kernel::dot(simd), threads }
     }
 
     /// The best of `rows`, on as many threads as they are worth.

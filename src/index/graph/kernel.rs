@@ -5,7 +5,7 @@
 //! multiplied those after it are fetched.
 
 use super::codes::{CODE_ALIGN, CodeTable};
-use crate::index::Simd;
+use crate::platform::Simd;
 
 /// Writes the dot product of `query` with the code of each node of `nodes` to `dots`, which has as many
 /// places. The query is as long as a code.
@@ -18,12 +18,14 @@ const AHEAD: usize = 3;
 pub(super) fn dots(simd: Simd) -> Dots {
     match simd {
         #[cfg(target_arch = "x86_64")]
-        Simd::Avx512 if has_vnni() => |query, codes, nodes, dots| {
+        Simd::Amx | Simd::Avx512Bf16 | Simd::Avx512 if has_vnni() => |query, codes, nodes, dots| {
             // SAFETY: the processor has the instruction sets, as was just checked.
             unsafe { x86::dots_vnni(query, codes, nodes, dots) }
         },
         #[cfg(target_arch = "x86_64")]
-        Simd::Avx512 | Simd::Avx2 if is_x86_feature_detected!("avx2") => {
+        Simd::Amx | Simd::Avx512Bf16 | Simd::Avx512 | Simd::Avx2
+            if is_x86_feature_detected!("avx2") =>
+        {
             |query, codes, nodes, dots| {
                 // SAFETY: as above.
                 unsafe { x86::dots_avx2(query, codes, nodes, dots) }

@@ -21,6 +21,7 @@ mod packed;
 mod pool;
 mod product;
 mod team;
+mod write;
 
 use std::marker::PhantomData;
 use std::ops::Range;

@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use super::kernel::{Block, Kernel, Task};
 use super::lanes::Lanes;
 use super::packed::{LookupTable, PackedVector};
-use super::product::{Numbers, write_row};
+use super::write::{Numbers, write_row};
 use crate::data::TokenBatch;
 use crate::inference::backend::{EmbeddingTables, LayerNorm};
 
@@ -15,7 +15,7 @@ const ROWS_A_PART: usize = 8;
 /// Normalizes rows of sums in f32, and writes them as operands.
 #[derive(Debug)]
 pub(super) struct SumsToRows<'a, K: Kernel> {
-    /// As wide as `out` where both have a row for each token; a stride of 0 is one row for all.
+    /// A row for each of `out`, or, where a worker makes them, for each worker.
     pub sums: Block<*mut f32>,
     pub width: usize,
     norm: &'a LayerNorm<PackedVector>,
@@ -132,7 +132,7 @@ impl<K: Kernel> Task<K> for SumsToRows<'_, K> {
 pub(super) struct Embed<'a, K: Kernel> {
     pub batch: &'a TokenBatch,
     pub tables: &'a EmbeddingTables<LookupTable, PackedVector>,
-    /// Its sums have a row for each worker and one more.
+    /// Its sums have a row for each worker.
     pub norm: SumsToRows<'a, K>,
     /// Where a worker reads a position's row.
     pub positions: Block<*mut f32>,
