@@ -19,6 +19,8 @@ pub(super) const READERS: i64 = 1;
 pub(super) enum ReadFile {
     /// The stored version was made from the same bytes.
     Unchanged,
+    /// It went since it was found: deleted, or its disk was unplugged.
+    Gone,
     Skipped(SkippedFile),
     Chunked(Box<ChunkedDocument>),
 }
@@ -49,6 +51,7 @@ pub(super) fn read_file(
     let source = file.source.clone();
     let bytes = match read_bytes(path, file.bytes, limits.file_bytes_max) {
         Ok(bytes) => bytes,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(ReadFile::Gone),
         Err(error) => {
             let skipped = passing(path.to_owned(), scan::reason(&error));
             return Ok(ReadFile::Skipped(SkippedFile { skipped, replaces: false }));
@@ -138,7 +141,7 @@ pub(super) mod tests {
         let read = read_after(|_| (), &Limits::default());
         assert!(matches!(&read, ReadFile::Chunked(chunked) if chunked.chunks.len() == 1));
         let read = read_after(|path| fs::remove_file(path).unwrap(), &Limits::default());
-        check_skipped(read, "not found", false);
+        assert!(matches!(read, ReadFile::Gone), "{read:?}");
         let small = Limits { file_bytes_max: 8, ..Limits::default() };
         let read = read_after(|path| fs::write(path, "it has grown").unwrap(), &small);
         check_skipped(read, "grew over the limit", false);

@@ -64,6 +64,7 @@ struct Item {
 
 enum State {
     Unchanged,
+    Gone,
     Skipped(SkippedFile),
     Chunked(Box<ChunkedDocument>),
     Embedded(Box<EmbeddedDocument>, EmbeddingCost),
@@ -180,10 +181,11 @@ async fn read_one(
     };
     let state = match read {
         ReadFile::Unchanged => State::Unchanged,
+        ReadFile::Gone => State::Gone,
         ReadFile::Skipped(skipped) => State::Skipped(skipped),
         ReadFile::Chunked(chunked) => State::Chunked(chunked),
     };
-    stamp.is_current = !matches!(state, State::Skipped(_));
+    stamp.is_current = !matches!(state, State::Skipped(_) | State::Gone);
     Ok(Item { state, stamp: Some(stamp), bytes, _memory: Some(permit) })
 }
 
@@ -297,12 +299,14 @@ fn commit(
 ) -> Result<(), IngestError> {
     let (mut documents, mut costs) = (Vec::new(), Vec::new());
     let (mut skipped, mut outdated): (Vec<(SkippedSource, u64)>, Vec<Source>) = Default::default();
-    let (mut stamps, mut unchanged, mut held) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut stamps, mut held) = (Vec::new(), Vec::new());
+    let (mut unchanged, mut gone) = (Vec::new(), Vec::new());
     for Item { state, stamp, bytes, _memory } in group {
         held.push(_memory);
         stamps.extend(stamp);
         match state {
             State::Unchanged => unchanged.push(bytes),
+            State::Gone => gone.push(bytes),
             State::Skipped(file) => {
                 if file.replaces {
                     outdated.push(file.skipped.source.clone());
@@ -333,6 +337,7 @@ fn commit(
         tally.indexed(document, cost);
     }
     unchanged.into_iter().for_each(|bytes| tally.unchanged(bytes));
+    gone.into_iter().for_each(|bytes| tally.gone(bytes));
     for (SkippedSource { source, reason, .. }, bytes) in skipped {
         tally.skipped(&source, reason, bytes);
     }

@@ -71,6 +71,12 @@ impl Tally {
         self.bytes_total = self.bytes_total.saturating_sub(bytes);
     }
 
+    /// What went is no longer part of the run.
+    pub(super) fn gone(&mut self, bytes: u64) {
+        self.files_total = self.files_total.saturating_sub(1);
+        self.bytes_total = self.bytes_total.saturating_sub(bytes);
+    }
+
     pub(super) fn skipped(&mut self, source: &Source, reason: String, bytes: u64) {
         self.report.skipped.push(Skipped { source: source.to_string(), reason, attempts: 0 });
         self.bytes_total = self.bytes_total.saturating_sub(bytes);

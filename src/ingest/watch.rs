@@ -102,18 +102,17 @@ impl Watch {
 
     /// Waits for changes, and then until there is quiet. What comes while this is dropped is kept.
     pub async fn changes(&self) -> Changes {
-        loop {
+        // What came before is looked at first: whoever waited then may have given up in the quiet.
+        while *lock(&self.inbox.changes) == Changes::default() {
             self.inbox.came.notified().await;
-            let end = Instant::now() + QUIET_MAX;
-            while timeout_at((Instant::now() + QUIET).min(end), self.inbox.came.notified())
+        }
+        let end = Instant::now() + QUIET_MAX;
+        while Instant::now() < end
+            && timeout_at((Instant::now() + QUIET).min(end), self.inbox.came.notified())
                 .await
                 .is_ok()
-            {}
-            let changes = std::mem::take(&mut *lock(&self.inbox.changes));
-            if changes != Changes::default() {
-                return changes;
-            }
-        }
+        {}
+        std::mem::take(&mut *lock(&self.inbox.changes))
     }
 }
 
@@ -203,6 +202,22 @@ mod tests {
         let many: Vec<_> = (0..=PLACES_MAX).map(|at| format!("/r/{at}")).collect();
         let many: Vec<_> = many.iter().map(String::as_str).collect();
         assert_eq!(told(&many), Changes { places: BTreeSet::new(), missed: true });
+    }
+
+    #[tokio::test]
+    async fn changes_outlive_whoever_gave_up_waiting_for_them() {
+        let mut watch = Watch::new("/nowhere".into()).unwrap();
+        lock(&watch.inbox.roots).insert("/r".into());
+        watch.remove(Path::new("/other"));
+        let kind = EventKind::Create(CreateKind::Any);
+        watch.inbox.tell(Ok(Event::new(kind).add_path("/r/a".into())));
+        // Given up in the quiet, after the news was heard.
+        let given_up = tokio::time::timeout(QUIET / 10, watch.changes()).await;
+        assert!(given_up.is_err());
+        assert_eq!(
+            watch.changes().await.places.into_iter().collect::<Vec<_>>(),
+            [Path::new("/r/a")]
+        );
     }
 
     #[tokio::test]

@@ -11,7 +11,8 @@ use rusqlite::Connection;
 
 use crate::corpus;
 use crate::lode::Lode;
-use crate::process::Process;
+use crate::process::{Process, wait_for};
+use crate::tiny_model;
 
 /// Kills in an ordinary run; `LODESTONE_CRASH_KILLS` asks for more.
 const KILLS: u64 = 10;
@@ -29,7 +30,7 @@ fn killed_at_random_points_it_makes_the_index_of_an_undisturbed_run() {
     let (files, data) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let mut world = World { folder: files.path().to_owned(), state: 0x5eed, serial: 0 };
     world.populate();
-    let lode = Lode::new(data.path());
+    let lode = with_tiny_model(data.path());
     let index = ["index".as_ref(), files.path().as_os_str()];
 
     let mut ended = 0;
@@ -50,10 +51,16 @@ fn killed_at_random_points_it_makes_the_index_of_an_undisturbed_run() {
     }
     println!("{kills} kills, {ended} came too late");
 
+    // What was left of changes that the daemon saw is its own to finish.
+    let mut daemon = Process::start(lode.command(&["daemon"]).stderr(Stdio::null()));
+    wait_for("the queue to be empty", || {
+        (lode.json(&["status"])["queue"]["runs"] == 0).then_some(())
+    });
+    daemon.kill();
     let finished = lode.command(&index).output().unwrap();
     assert_ne!(finished.status.code(), Some(3), "{finished:?}");
     let clean_data = tempfile::tempdir().unwrap();
-    let clean = Lode::new(clean_data.path());
+    let clean = with_tiny_model(clean_data.path());
     assert_ne!(clean.command(&index).output().unwrap().status.code(), Some(3));
     compare(data.path(), clean_data.path());
     for query in ["quokka", "the harbor remembers", "zeppelin day"] {
@@ -64,6 +71,15 @@ fn killed_at_random_points_it_makes_the_index_of_an_undisturbed_run() {
     }
     let checked = lode.json(&["doctor"]);
     assert_eq!(checked["ok"], true, "{checked}");
+}
+
+/// The model is not what is tested here.
+fn with_tiny_model(data: &Path) -> Lode {
+    let lode = Lode::new(data);
+    let folder = tiny_model::write(data, "tiny", 3);
+    lode.json(&["models".as_ref(), "add".as_ref(), folder.as_os_str()]);
+    lode.json(&["models", "use", "tiny"]);
+    lode
 }
 
 /// A folder that changes, the same way every time.
