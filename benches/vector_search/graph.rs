@@ -33,7 +33,7 @@ pub fn build(bench: &Bench) {
 
 pub fn open(bench: &Bench) {
     // The truth is of the bench, not of the index.
-    bench.point(0, |query| found(bench.exact(), query, &PassageFilter::all()));
+    bench.truth();
     let before = resident_bytes();
     let started = Instant::now();
     let (mut index, _) = HnswIndex::open(bench.options(), bench.home_at("graph"));
