@@ -11,7 +11,7 @@ pub use device::{
 };
 pub(crate) use models::downloads;
 pub use models::{BUNDLED_MODEL, HubName, ModelFiles};
-pub use settings::{Settings, SettingsError, Theme};
+pub use settings::{BatteryPolicy, Settings, SettingsError, Theme};
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -35,6 +35,9 @@ pub struct Config {
     /// Whether a switch of the embedding model is begun or taken up again; a command that is over in
     /// a second leaves it to the others.
     pub switches_model: bool,
+    /// Whether runs that were interrupted are taken up again and watched folders kept up to date; for
+    /// processes that stay.
+    pub keeps_up: bool,
 }
 
 impl Config {
@@ -50,6 +53,7 @@ impl Config {
             threads: None,
             lanes: None,
             switches_model: true,
+            keeps_up: false,
         }
     }
 
@@ -61,7 +65,8 @@ impl Config {
         let settings = Settings::load(&data_dir)?;
         let chosen =
             settings.model.as_deref().and_then(|name| settings.model_named(name, &data_dir));
-        Ok(Self { model: chosen.unwrap_or_default(), ..Self::new(data_dir) })
+        let limits = settings.limits(Limits::default());
+        Ok(Self { model: chosen.unwrap_or_default(), limits, ..Self::new(data_dir) })
     }
 }
 
@@ -74,10 +79,46 @@ pub struct Limits {
     pub depth_max: usize,
     /// Least free space on the disk of the data directory to go on indexing.
     pub disk_free_bytes_min: u64,
+    /// Memory for the documents that are on their way to the index, their vectors included; the model
+    /// and the indexes are not counted. A document that needs more goes alone.
+    pub memory_bytes: u64,
+    /// Patterns as in a `.gitignore`; what they match is left out.
+    pub exclusions: Vec<String>,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { file_bytes_max: 64 << 20, depth_max: 128, disk_free_bytes_min: 64 << 20 }
+        Self {
+            file_bytes_max: 64 << 20,
+            depth_max: 128,
+            disk_free_bytes_min: 64 << 20,
+            memory_bytes: 512 << 20,
+            exclusions: default_exclusions(),
+        }
     }
+}
+
+/// What is left out of every folder until a person says otherwise: what programs make for themselves.
+fn default_exclusions() -> Vec<String> {
+    let patterns = [
+        "node_modules/",
+        "__pycache__/",
+        "venv/",
+        "site-packages/",
+        "target/debug/",
+        "target/release/",
+        "*.tmp",
+        "*.temp",
+        "*.swp",
+        "*~",
+        "~$*",
+        "*.part",
+        "*.crdownload",
+        "Thumbs.db",
+        "desktop.ini",
+        "$RECYCLE.BIN/",
+        "System Volume Information/",
+        "lost+found/",
+    ];
+    patterns.map(str::to_owned).to_vec()
 }

@@ -10,7 +10,7 @@ mod locator;
 mod source;
 mod tokens;
 
-pub use chunk::{Chunk, ChunkKey, ChunkedDocument, EmbeddedDocument};
+pub use chunk::{Chunk, ChunkKey, ChunkedDocument, EmbeddedDocument, InputHash};
 pub use document::{ChangeNumber, ContentHash, Document, DocumentId, MediaType, TextLayout};
 pub use embedding::{Embedding, EmbeddingError};
 pub use hit::{Candidate, Hit, HitDocument, KeywordWhy, Passage, SemanticWhy, TextRange, Why};

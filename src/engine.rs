@@ -11,6 +11,7 @@ mod evaluation;
 mod event;
 mod follow;
 mod golden;
+mod indexing;
 mod jobs;
 mod loaded;
 mod model;
@@ -20,11 +21,12 @@ mod shelf;
 mod stamp;
 mod switch;
 mod view;
+mod watching;
 
 pub use crate::gpu::{FinishReason, Sampling};
 pub use crate::inference::registry::KnownModelKind;
 pub use crate::inference::{ChatMessage, Role};
-pub use crate::ingest::{IngestReport, JobProgress, Skipped};
+pub use crate::ingest::{IngestReport, JobProgress, Pace, Skipped, StageSeconds};
 pub use crate::search::{Coverage, SearchMode, SearchRequest, SearchResponse};
 pub use crate::telemetry;
 pub use chat::{ChatAnswer, ChatEnd, ChatOptions};
@@ -38,12 +40,14 @@ pub use event::{EngineEvent, JobId, JobOutcome, ModelState};
 pub use golden::{GoldenMeasurement, GoldenSet, StarredAnswer};
 pub use jobs::Job;
 pub use shelf::{FetchProgress, ModelEntry, ModelEntryState, add_model, models, remove_model};
-pub use view::{DocumentView, LibraryEntry, RemoveReport, Status};
+pub use view::{DocumentView, LibraryEntry, QueueStatus, RemoveReport, RootStatus, Status};
+pub use watching::RootState;
 
 use std::future::Future;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use tokio::runtime::Runtime;
@@ -86,6 +90,10 @@ struct Inner {
     language_model: tokio::sync::OnceCell<LoadedLanguageModel>,
     events: broadcast::Sender<EngineEvent>,
     jobs: Jobs,
+    pace: watch::Sender<Pace>,
+    watched: watching::Watched,
+    /// How often changes came faster than they could be followed.
+    missed: AtomicU64,
     /// Taken on drop.
     runtime: Option<Runtime>,
 }
@@ -123,11 +131,17 @@ impl Engine {
             language_model: tokio::sync::OnceCell::new(),
             events,
             jobs: Jobs::default(),
+            pace: watch::Sender::new(Pace::Full),
+            watched: watching::Watched::default(),
+            missed: AtomicU64::new(0),
             runtime: Some(runtime),
         });
         let engine = Self { inner };
         engine.spawn(engine.clone().start_models());
         engine.spawn(follow::follow(Arc::downgrade(&engine.inner), FOLLOW_INTERVAL));
+        if engine.inner.config.keeps_up {
+            engine.spawn(watching::keep_up(Arc::downgrade(&engine.inner)));
+        }
         Ok(engine)
     }
 
@@ -140,7 +154,7 @@ impl Engine {
     /// Indexes files and folders in the background, after the jobs before it. Folders are remembered.
     #[must_use]
     pub fn index(&self, paths: Vec<PathBuf>) -> Job {
-        jobs::index(self, paths)
+        indexing::index(self, indexing::Ask::Paths(paths))
     }
 
     /// Cancels a job; nothing happens when it has ended.
@@ -240,7 +254,12 @@ impl Engine {
                     "the switch to {name} stands at {percent} %; lode models use {name} goes on with it"
                 ));
             }
-            Status::read(&inner.store, &inner.config.data_dir, model, notices)
+            if inner.missed.load(Ordering::Relaxed) > 0 {
+                let notice = "changes in folders came faster than they could be followed, so the \
+                              folders were looked through again";
+                notices.push(notice.to_owned());
+            }
+            Status::read(&inner, model, notices)
         })
         .await
     }

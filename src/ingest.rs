@@ -5,8 +5,15 @@
 //! the device thread. Trouble with one file is a line in the ledger and the run goes on.
 
 mod context;
+#[cfg(test)]
+mod edit_laws;
 mod error;
+mod gate;
+mod listing;
+mod memory;
+mod order;
 mod pipeline;
+mod plan;
 mod progress;
 mod read;
 mod reembed;
@@ -15,10 +22,15 @@ mod run;
 mod scan;
 mod tally;
 mod vanished;
+mod watch;
 
 pub use error::IngestError;
+pub use gate::{Gate, Pace};
 pub use pipeline::{Pipeline, PipelineModel};
+pub use plan::{EmbeddingCost, PlannedDocument};
 pub use progress::JobProgress;
 pub use reembed::reembed;
-pub use report::{IngestReport, Skipped};
+pub use report::{IngestReport, Skipped, StageSeconds};
 pub use run::{FileRun, Outcome, index_documents, index_paths};
+pub use vanished::is_online;
+pub use watch::{Changes, Watch, WatchError};

@@ -21,7 +21,9 @@ mod lease;
 mod ledger;
 mod model;
 mod passages;
+mod queue;
 mod record;
+mod reuse;
 mod schema;
 mod switch;
 mod vectors;
@@ -29,6 +31,8 @@ mod write;
 
 #[cfg(test)]
 mod laws;
+#[cfg(test)]
+mod queue_laws;
 #[cfg(test)]
 mod switch_laws;
 
@@ -38,10 +42,13 @@ pub use condition::{Condition, Place, Requirement};
 pub use error::StorageError;
 pub use golden::{Measurement, Star};
 pub use lease::ModelLease;
-pub use ledger::{FileStamp, SkippedSource};
+pub use ledger::{FileStamp, Root, SkippedSource};
 pub use model::{EmbeddingModel, ModelKey, ModelUse, StoredModel};
 pub use passages::StoredPassage;
+pub use queue::{QueueCounts, QueuedFile, RunKey, RunLease, Settlement, SourceStamp, StoredRun};
+pub use reuse::Twin;
 pub use switch::{DocumentVersion, NewVectors, Switch, SwitchEnd};
+pub use write::Settled;
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};

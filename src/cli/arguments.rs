@@ -57,6 +57,20 @@ pub enum Command {
     Status,
     /// Forget files and folders, entirely
     Remove(RemoveArguments),
+    /// Keep files and folders up to date while the application or `lode daemon` runs
+    Watch(WatchArguments),
+    /// Leave files and folders as they are until `lode index`
+    Unwatch(WatchArguments),
+    /// Keep watched folders up to date until Ctrl-C, as the application does
+    Daemon,
+    /// Stop indexing after what is in hand, in the application and the daemon
+    Pause,
+    /// Let indexing go on
+    Resume,
+    /// Try once more what could not be indexed
+    Retry(RetryArguments),
+    /// Show or change what is left out of every folder
+    Exclude(ExcludeArguments),
     /// List the models on this machine, add, choose and remove them
     Models {
         #[command(subcommand)]
@@ -147,6 +161,32 @@ pub struct RemoveArguments {
     /// Files, folders or addresses of pages
     #[arg(required = true, value_name = "SOURCE")]
     pub sources: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+pub struct WatchArguments {
+    #[arg(required = true, value_name = "PATH")]
+    pub paths: Vec<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub struct RetryArguments {
+    /// Files as `lode status --json` names them [default: all]
+    #[arg(value_name = "SOURCE")]
+    pub sources: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+pub struct ExcludeArguments {
+    /// Patterns as in a .gitignore: node_modules/, *.tmp
+    #[arg(value_name = "PATTERN")]
+    pub patterns: Vec<String>,
+    /// Take these patterns off the list instead
+    #[arg(long, requires = "patterns")]
+    pub remove: bool,
+    /// Go back to the list that Lodestone comes with
+    #[arg(long, conflicts_with = "patterns")]
+    pub reset: bool,
 }
 
 #[derive(Debug, Args)]

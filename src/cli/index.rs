@@ -26,8 +26,15 @@ pub async fn run(
     let engine = common.open()?;
     let outcome = index(&engine, arguments).await;
     engine.close().await;
+    finish(output, outcome)
+}
+
+/// Prints what a job did.
+pub fn finish(output: &Output, outcome: JobOutcome) -> Result<Exit, Failure> {
     let (report, cancelled) = match outcome {
-        JobOutcome::Done(report) | JobOutcome::Switched { report, .. } => (report, false),
+        JobOutcome::Done(report)
+        | JobOutcome::Updated(report)
+        | JobOutcome::Switched { report, .. } => (report, false),
         JobOutcome::Cancelled(report) => (report, true),
         JobOutcome::SwitchPaused { .. } => (IngestReport::default(), true),
         JobOutcome::Failed { reason } => return Err(Failure::environment(anyhow::anyhow!(reason))),
@@ -87,9 +94,9 @@ async fn end_at_second_interrupt() {
     }
 }
 
-fn render(report: &IngestReport, style: Style) -> String {
-    let IngestReport { indexed, unchanged, removed, skipped, chunks, tokens, seconds: took } =
-        report;
+pub fn render(report: &IngestReport, style: Style) -> String {
+    let IngestReport { indexed, unchanged, removed, skipped, .. } = report;
+    let IngestReport { chunks, embedded, tokens, seconds: took, .. } = report;
     let mut text = String::new();
     let _ = writeln!(
         text,
@@ -104,8 +111,9 @@ fn render(report: &IngestReport, style: Style) -> String {
         let speed = *tokens as f64 / took.max(1e-3);
         let _ = writeln!(
             text,
-            "{}, {} ({} tokens/s)",
+            "{}, {} of them embedded, {} ({} tokens/s)",
             counted(*chunks, "passage"),
+            count(*embedded),
             counted(*tokens, "token"),
             count(speed.round() as u64)
         );
@@ -122,25 +130,31 @@ fn render(report: &IngestReport, style: Style) -> String {
 
 #[cfg(test)]
 mod tests {
-    use lodestone::engine::Skipped;
+    use lodestone::engine::{Skipped, StageSeconds};
 
     use super::*;
 
     #[test]
     fn a_report_says_what_was_done_and_what_was_not() {
-        let skipped = |n| Skipped { source: format!("/a/{n}.png"), reason: "a PNG image".into() };
+        let skipped = |n| Skipped {
+            source: format!("/a/{n}.png"),
+            reason: "a PNG image".into(),
+            attempts: 0,
+        };
         let mut report = IngestReport {
             indexed: 1,
             unchanged: 2,
             removed: 0,
             skipped: vec![skipped(1)],
             chunks: 30,
+            embedded: 28,
             tokens: 5000,
             seconds: 2.5,
+            stages: StageSeconds::default(),
         };
         insta::assert_snapshot!(render(&report, Style::Plain), @r"
         1 file indexed, 2 unchanged, 0 removed, 1 skipped in 2.5 s
-        30 passages, 5,000 tokens (2,000 tokens/s)
+        30 passages, 28 of them embedded, 5,000 tokens (2,000 tokens/s)
         skipped /a/1.png: a PNG image
         ");
         report.skipped = (0..SKIPPED_SHOWN + 3).map(skipped).collect();

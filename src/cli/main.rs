@@ -7,6 +7,7 @@ mod embed;
 mod eval;
 mod failure;
 mod figures;
+mod folders;
 mod golden;
 mod index;
 mod models;
@@ -49,6 +50,13 @@ fn run(arguments: Arguments) -> Result<Exit, Failure> {
             Command::Search(arguments) => search::run(&common, &output, arguments).await,
             Command::Status => status::run(&common, &output).await,
             Command::Remove(arguments) => remove::run(&common, &output, arguments).await,
+            Command::Watch(arguments) => folders::watch(&common, &output, arguments, true).await,
+            Command::Unwatch(arguments) => folders::watch(&common, &output, arguments, false).await,
+            Command::Daemon => folders::daemon(&common, &output).await,
+            Command::Pause => folders::pause(&common, &output, true).await,
+            Command::Resume => folders::pause(&common, &output, false).await,
+            Command::Retry(arguments) => folders::retry(&common, &output, arguments).await,
+            Command::Exclude(arguments) => folders::exclude(&common, &output, arguments),
             Command::Models { command } => {
                 models::run(&common, &output, command.unwrap_or_default()).await
             }

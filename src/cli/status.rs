@@ -4,11 +4,11 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use lodestone::engine::{ModelState, Skipped, Status};
+use lodestone::engine::{ModelState, Pace, QueueStatus, RootState, Skipped, Status};
 
 use crate::arguments::Common;
 use crate::failure::{Exit, Failure};
-use crate::figures::{bytes, count};
+use crate::figures::{bytes, count, counted};
 use crate::output::{Output, Style, one_line};
 
 pub async fn run(common: &Common, output: &Output) -> Result<Exit, Failure> {
@@ -26,11 +26,19 @@ fn render(status: &Status, style: Style) -> String {
         ModelState::Ready { model, .. } => model.clone(),
         ModelState::Failed { model, reason } => format!("{model} (not available: {reason})"),
     };
+    let QueueStatus { counts, pace, .. } = &status.queue;
+    let waiting = counts.queued + counts.extracting + counts.embedded;
+    let pace = match pace {
+        Pace::Full => "",
+        Pace::Half => ", slowly, on battery",
+        Pace::Paused => ", paused",
+    };
     let mut text = String::new();
     for (name, value) in [
         ("documents", count(*documents)),
         ("passages", count(*passages)),
         ("sources", format!("{}, {} of them skipped", count(*sources), status.skipped.len())),
+        ("queue", format!("{} waiting{pace}", counted(waiting, "file"))),
         ("model", model),
         ("device", device.clone()),
         ("on disk", format!("{} in {}", bytes(*size), data_dir.display())),
@@ -41,8 +49,16 @@ fn render(status: &Status, style: Style) -> String {
         let _ = writeln!(text, "{} {}", style.bold("notice    "), one_line(notice));
     }
     for root in &status.roots {
-        let _ =
-            writeln!(text, "{} {}", style.bold("added     "), one_line(&root.to_string_lossy()));
+        let state = match &root.state {
+            RootState::Watched => "watched".to_owned(),
+            RootState::Rescanned { reason } => format!("looked through every 5 minutes: {reason}"),
+            RootState::Offline => "offline; what was indexed of it is kept".to_owned(),
+            RootState::Unwatched => "not watched".to_owned(),
+            RootState::Unattended => "kept up to date while the application runs".to_owned(),
+        };
+        let path = root.path.to_string_lossy();
+        let line = format!("{} ({})", one_line(&path), one_line(&state));
+        let _ = writeln!(text, "{} {line}", style.bold("added     "));
     }
     for (reason, sources) in by_reason(&status.skipped) {
         let sources = match sources.as_slice() {
@@ -57,7 +73,7 @@ fn render(status: &Status, style: Style) -> String {
 /// Most frequent reason first; `--json` lists every source.
 fn by_reason(skipped: &[Skipped]) -> Vec<(&str, Vec<&str>)> {
     let mut reasons: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-    for Skipped { source, reason } in skipped {
+    for Skipped { source, reason, .. } in skipped {
         reasons.entry(reason).or_default().push(source);
     }
     let mut reasons: Vec<_> = reasons.into_iter().collect();
@@ -67,6 +83,8 @@ fn by_reason(skipped: &[Skipped]) -> Vec<(&str, Vec<&str>)> {
 
 #[cfg(test)]
 mod tests {
+    use lodestone::engine::RootStatus;
+
     use super::*;
 
     #[test]
@@ -74,11 +92,21 @@ mod tests {
         let status = Status {
             documents: 1200,
             passages: 45_678,
-            roots: vec!["/home/ada/notes".into()],
+            roots: vec![RootStatus {
+                path: "/home/ada/notes".into(),
+                state: RootState::Unattended,
+            }],
             sources: 1201,
             skipped: [("a.html", "a redirect"), ("b.png", "a PNG image"), ("c.png", "a PNG image")]
-                .map(|(source, reason)| Skipped { source: source.into(), reason: reason.into() })
+                .map(|(source, reason)| Skipped {
+                    source: source.into(),
+                    reason: reason.into(),
+                    attempts: 0,
+                })
                 .to_vec(),
+            failed: 0,
+            queue: QueueStatus::default(),
+            exclusions: vec!["*.tmp".into()],
             model: ModelState::Ready { model: "all-MiniLM-L6-v2".into(), device: "CPU".into() },
             device: "CPU".into(),
             bytes: 12_345_678,
@@ -89,16 +117,17 @@ mod tests {
         documents  1,200
         passages   45,678
         sources    1,201, 3 of them skipped
+        queue      0 files waiting
         model      all-MiniLM-L6-v2
         device     CPU
         on disk    12.3 MB in /home/ada/.local/share/lodestone
         notice     keyword index is being rebuilt
-        added      /home/ada/notes
+        added      /home/ada/notes (kept up to date while the application runs)
         skipped    2 files: a PNG image
         skipped    a.html: a redirect
         ");
         let json = serde_json::to_value(&status).unwrap();
-        for key in ["documents", "chunks", "sources", "model", "device", "bytes"] {
+        for key in ["documents", "chunks", "sources", "queue", "model", "device", "bytes"] {
             assert!(json.get(key).is_some(), "{key}");
         }
     }

@@ -3,8 +3,10 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use super::Limits;
+
 /// What a person chose in the application; `settings.json` in the data directory.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Settings {
     pub theme: Theme,
@@ -14,6 +16,43 @@ pub struct Settings {
     pub model: Option<String>,
     /// Folders of models that were added.
     pub model_folders: Vec<PathBuf>,
+    /// Patterns as in a `.gitignore`, of what is left out of every folder.
+    pub exclusions: Vec<String>,
+    /// Whether indexing waits until a person lets it go on.
+    pub paused: bool,
+    pub on_battery: BatteryPolicy,
+    /// Memory for the documents that are being indexed, in MB; the model and the indexes not counted.
+    pub memory_mb: u64,
+    /// A larger file is skipped.
+    pub file_mb_max: u64,
+}
+
+/// What indexing does while the machine runs on battery.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum BatteryPolicy {
+    /// Half of the time is left to the machine.
+    #[default]
+    Slow,
+    GoOn,
+    Pause,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        let limits = Limits::default();
+        Self {
+            theme: Theme::default(),
+            reader_share: None,
+            model: None,
+            model_folders: Vec::new(),
+            exclusions: limits.exclusions,
+            paused: false,
+            on_battery: BatteryPolicy::default(),
+            memory_mb: limits.memory_bytes >> 20,
+            file_mb_max: limits.file_bytes_max >> 20,
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -31,11 +70,32 @@ pub enum SettingsError {
     Read { path: PathBuf, source: io::Error },
     #[error("settings {path} are no valid JSON: {source}; mend or delete the file")]
     Parse { path: PathBuf, source: serde_json::Error },
+    #[error("{pattern:?} is no pattern as in a .gitignore: {source}")]
+    Pattern { pattern: String, source: ignore::Error },
     #[error("settings {path} cannot be written: {source}")]
     Write { path: PathBuf, source: io::Error },
 }
 
 impl Settings {
+    /// # Errors
+    /// When a pattern of [`Settings::exclusions`] does not parse.
+    pub fn check_exclusion(pattern: &str) -> Result<(), SettingsError> {
+        let parsed =
+            ignore::overrides::OverrideBuilder::new("/").add(&format!("!{pattern}")).map(drop);
+        parsed.map_err(|source| SettingsError::Pattern { pattern: pattern.to_owned(), source })
+    }
+
+    /// `limits` with what a person chose.
+    #[must_use]
+    pub fn limits(&self, limits: Limits) -> Limits {
+        Limits {
+            file_bytes_max: self.file_mb_max << 20,
+            memory_bytes: self.memory_mb << 20,
+            exclusions: self.exclusions.clone(),
+            ..limits
+        }
+    }
+
     fn path(data_dir: &Path) -> PathBuf {
         data_dir.join("settings.json")
     }
@@ -45,11 +105,20 @@ impl Settings {
     /// # Errors
     /// When the file is there and cannot be read or parsed.
     pub fn load(data_dir: &Path) -> Result<Self, SettingsError> {
+        Ok(Self::load_if_there(data_dir)?.unwrap_or_default())
+    }
+
+    /// As [`Settings::load`]; `None` while nothing was chosen.
+    ///
+    /// # Errors
+    /// When the file is there and cannot be read or parsed.
+    pub fn load_if_there(data_dir: &Path) -> Result<Option<Self>, SettingsError> {
         let path = Self::path(data_dir);
         match std::fs::read(&path) {
             Ok(bytes) => serde_json::from_slice(&bytes)
+                .map(Some)
                 .map_err(|source| SettingsError::Parse { path, source }),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Self::default()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(source) => Err(SettingsError::Read { path, source }),
         }
     }

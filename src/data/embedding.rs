@@ -24,6 +24,13 @@ impl Embedding {
         Ok(Self(values.into()))
     }
 
+    /// Takes components that were of unit length before they were rounded; they are kept as they are, so
+    /// that storing them again changes nothing.
+    #[must_use]
+    pub fn from_stored(values: Vec<f32>) -> Self {
+        Self(values.into())
+    }
+
     /// Number of components.
     #[must_use]
     pub fn dim(&self) -> usize {

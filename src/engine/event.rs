@@ -1,6 +1,6 @@
 use serde::Serialize;
 
-use crate::ingest::{IngestReport, JobProgress};
+use crate::ingest::{IngestReport, JobProgress, Pace};
 
 /// What happens inside the engine, as the faces show it.
 #[derive(Clone, Debug)]
@@ -18,6 +18,8 @@ pub enum EngineEvent {
         job: JobId,
         outcome: JobOutcome,
     },
+    /// Indexing goes at this pace from now on.
+    Pace(Pace),
     /// What is searchable has changed: an answer on screen may be out of date.
     IndexChanged {
         documents: u64,
@@ -48,6 +50,8 @@ pub struct JobId(pub u64);
 #[derive(Clone, Debug)]
 pub enum JobOutcome {
     Done(IngestReport),
+    /// What changed in watched folders is searchable.
+    Updated(IngestReport),
     /// What was committed before the cancellation stays.
     Cancelled(IngestReport),
     /// The embedding model is in use; the report counts the documents that were embedded anew.

@@ -1,16 +1,11 @@
 use std::collections::BTreeMap;
 use std::future::Future;
-use std::path::PathBuf;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::{oneshot, watch};
 
-use super::{Engine, EngineError, EngineEvent, IngestReport, JobId, JobOutcome};
-use crate::gpu::Priority;
-use crate::ingest::{self, FileRun, IngestError, Outcome};
-use crate::platform;
-use crate::storage::StorageError;
+use super::{Engine, EngineError, EngineEvent, JobId, JobOutcome};
 
 /// A job in the background. Dropping the handle does not stop it.
 #[derive(Debug)]
@@ -42,7 +37,12 @@ impl Job {
 pub(super) struct Jobs {
     open: Mutex<BTreeMap<JobId, watch::Sender<bool>>>,
     opened: AtomicU64,
-    turn: Arc<tokio::sync::Mutex<()>>,
+    /// Of what a person asked for.
+    pub(super) turn: Arc<tokio::sync::Mutex<()>>,
+    /// Of what changed in watched folders, which does not wait for the other.
+    pub(super) changes_turn: Arc<tokio::sync::Mutex<()>>,
+    /// Whether jobs end because the engine closes, and go on at the next start.
+    closing: AtomicBool,
     /// Switches of the model run beside it, so that what is dropped meanwhile is found at once.
     pub(super) switching: Arc<tokio::sync::Mutex<()>>,
     switch: Mutex<Option<JobId>>,
@@ -76,7 +76,12 @@ impl Jobs {
         }
     }
 
+    pub(super) fn is_closing(&self) -> bool {
+        self.closing.load(Ordering::Relaxed)
+    }
+
     pub(super) fn cancel_all(&self) {
+        self.closing.store(true, Ordering::Relaxed);
         self.lock().values().for_each(|cancel| {
             cancel.send_replace(true);
         });
@@ -85,6 +90,7 @@ impl Jobs {
     /// Waits for the running jobs; those behind them were cancelled before.
     pub(super) async fn idle(&self) {
         drop(self.turn.lock().await);
+        drop(self.changes_turn.lock().await);
         drop(self.switching.lock().await);
     }
 
@@ -120,70 +126,4 @@ where
         let _ = sender.send(outcome);
     });
     Job { id, cancel, outcome }
-}
-
-/// Indexes files and folders, after the indexing jobs before it.
-pub(super) fn index(engine: &Engine, paths: Vec<PathBuf>) -> Job {
-    start(engine, label(&paths), |engine, id, cancel| async move {
-        let outcome = run(&engine, id, paths, cancel.clone()).await?;
-        engine.settle_indexes(cancel).await?;
-        Ok(match outcome {
-            Outcome::Done(report) => JobOutcome::Done(report),
-            Outcome::Cancelled(report) => JobOutcome::Cancelled(report),
-        })
-    })
-}
-
-async fn run(
-    engine: &Engine,
-    id: JobId,
-    paths: Vec<PathBuf>,
-    mut cancel: watch::Receiver<bool>,
-) -> Result<Outcome, EngineError> {
-    let turn = Arc::clone(&engine.inner.jobs.turn);
-    let _turn = tokio::select! {
-        turn = turn.lock_owned() => turn,
-        _ = cancel.wait_for(|cancel| *cancel) => return Ok(Outcome::Cancelled(IngestReport::default())),
-    };
-    let mut model = engine.model().await?;
-    let inner = Arc::clone(&engine.inner);
-    let (roots, priority) = engine
-        .run_blocking(move || {
-            let roots: Vec<PathBuf> = paths.iter().map(|path| platform::resolve(path)).collect();
-            for root in roots.iter().filter(|root| root.exists()) {
-                inner.store.add_root(root)?;
-            }
-            let one_file = matches!(roots.as_slice(), [root] if root.is_file());
-            let priority = if one_file { Priority::Interactive } else { Priority::Background };
-            Ok((roots, priority))
-        })
-        .await?;
-    let outcome = loop {
-        let run = FileRun { roots: roots.clone(), priority, cancel: cancel.clone() };
-        let outcome = ingest::index_paths(&engine.pipeline(&model), run, |progress| {
-            engine.emit(EngineEvent::JobProgress { job: id, progress });
-        })
-        .await;
-        if !matches!(&outcome, Err(IngestError::Storage(StorageError::ModelChanged { .. }))) {
-            break outcome;
-        }
-        // What was committed is the new model's by now; the rest is made with it.
-        engine.follow_model().await?;
-        let before = std::mem::replace(&mut model, engine.model().await?);
-        if before.stored == model.stored {
-            break outcome;
-        }
-    };
-    let caught_up = engine.catch_up().await;
-    engine.announce_change();
-    let outcome = outcome?;
-    caught_up?;
-    Ok(outcome)
-}
-
-fn label(paths: &[PathBuf]) -> String {
-    match paths {
-        [one] => format!("Indexing {}", one.file_name().unwrap_or(one.as_os_str()).display()),
-        many => format!("Indexing {} items", many.len()),
-    }
 }

@@ -136,7 +136,7 @@ mod tests {
         };
         let embedding = Embedding::normalized(vec![f32::from(number), 1.0]).unwrap();
         let chunks = vec![Chunk { range: 0..1, tokens: 0..1, locator: None }];
-        EmbeddedDocument { document, chunks, embeddings: vec![embedding] }
+        EmbeddedDocument { document, chunks, embeddings: vec![embedding], inputs: Vec::new() }
     }
 
     #[test]

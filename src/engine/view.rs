@@ -1,12 +1,13 @@
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use serde::Serialize;
 
-use super::{EngineError, ModelState};
+use super::{EngineError, Inner, ModelState, RootState};
+use crate::config::Settings;
 use crate::data::{DocumentId, Locator, MediaType, Source, TextLayout, TextRange};
-use crate::ingest::Skipped;
+use crate::ingest::{Pace, Skipped};
 use crate::platform;
-use crate::storage::{DocumentSummary, Store, StoredDocument};
+use crate::storage::{DocumentSummary, QueueCounts, StoredDocument};
 
 /// A document as the reader shows it.
 #[derive(Clone, Debug, PartialEq)]
@@ -44,10 +45,15 @@ pub struct Status {
     #[serde(rename = "chunks")]
     pub passages: u64,
     /// Files and folders that were added, as a person named them.
-    pub roots: Vec<PathBuf>,
-    /// Known sources: indexed and not.
+    pub roots: Vec<RootStatus>,
+    /// Known sources: indexed, not indexed, and still on the queue.
     pub sources: u64,
     pub skipped: Vec<Skipped>,
+    /// Of the skipped sources, those that failed and may not fail again.
+    pub failed: u64,
+    pub queue: QueueStatus,
+    /// Patterns of what is left out of every folder.
+    pub exclusions: Vec<String>,
     pub model: ModelState,
     pub device: String,
     /// On disk, all of the data directory.
@@ -55,6 +61,24 @@ pub struct Status {
     pub data_dir: PathBuf,
     /// Indexes that are being caught up or rebuilt, in words.
     pub notices: Vec<String>,
+}
+
+/// A file or folder that was added.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct RootStatus {
+    pub path: PathBuf,
+    #[serde(flatten)]
+    pub state: RootState,
+}
+
+/// What is still to be indexed, and at what pace that goes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct QueueStatus {
+    #[serde(flatten)]
+    pub counts: QueueCounts,
+    /// Jobs that have not ended, of this process and of those before it.
+    pub runs: u64,
+    pub pace: Pace,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -92,31 +116,41 @@ impl From<DocumentSummary> for LibraryEntry {
 
 impl Status {
     pub(super) fn read(
-        store: &Store,
-        data_dir: &Path,
+        inner: &Inner,
         model: ModelState,
         notices: Vec<String>,
     ) -> Result<Self, EngineError> {
+        let (store, data_dir) = (&inner.store, &inner.config.data_dir);
         let counts = store.counts()?;
+        let settings = Settings::load(data_dir)?;
+        let queue = QueueStatus {
+            counts: store.queue_counts()?,
+            runs: store.runs()?.len() as u64,
+            pace: if settings.paused { Pace::Paused } else { *inner.pace.borrow() },
+        };
         let device = match &model {
             ModelState::Ready { device, .. } => device.clone(),
             ModelState::Loading { .. } => "loading".to_owned(),
             ModelState::Failed { .. } => "none".to_owned(),
         };
-        let skipped = store
-            .skipped()?
-            .into_iter()
-            .map(|skipped| Skipped { source: skipped.source.to_string(), reason: skipped.reason });
+        let skipped = store.skipped()?;
+        let roots = store.roots()?.into_iter().map(|root| {
+            let state = inner.watched.state(&root);
+            RootStatus { path: root.path, state }
+        });
         Ok(Self {
             documents: counts.documents,
             passages: counts.passages,
-            roots: store.roots()?,
-            sources: counts.documents + counts.skipped,
-            skipped: skipped.collect(),
+            roots: roots.collect(),
+            sources: counts.documents + counts.skipped + queue.counts.new,
+            failed: skipped.iter().filter(|skipped| skipped.attempts > 0).count() as u64,
+            skipped: skipped.into_iter().map(Skipped::from).collect(),
+            queue,
+            exclusions: settings.exclusions,
             model,
             device,
             bytes: platform::directory_bytes(data_dir),
-            data_dir: data_dir.to_owned(),
+            data_dir: data_dir.clone(),
             notices,
         })
     }

@@ -2,14 +2,20 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use tokio::task::spawn_blocking;
+
+use super::plan::{EmbeddingCost, PlannedDocument};
 use super::{IngestError, context};
 use crate::chunking::{self, ChunkSize};
 use crate::config::Limits;
-use crate::data::{ChangeNumber, ChunkedDocument, Document, EmbeddedDocument};
+use crate::data::{ChunkedDocument, Document, EmbeddedDocument, Embedding, InputHash, Source};
 use crate::gpu::{BatchEmbedRequest, GpuScheduler, ModelId, Priority};
 use crate::platform;
-use crate::storage::{EmbeddingModel, NewVectors, Store};
+use crate::storage::{EmbeddingModel, NewVectors, RunKey, Settled, Store};
 use crate::tokenization::{Tokenizer, batch};
+
+/// Passages in one request: a bound on what is lost of a long document when the process ends.
+const REQUEST_PASSAGES_MAX: usize = 512;
 
 /// The steps that every document goes through, wherever it comes from.
 #[derive(Clone)]
@@ -48,6 +54,12 @@ impl Pipeline {
         (data_dir, limits): (PathBuf, Limits),
     ) -> Self {
         Self { store, scheduler, model, data_dir, limits }
+    }
+
+    /// The same with other limits.
+    #[must_use]
+    pub fn with_limits(self, limits: Limits) -> Self {
+        Self { limits, ..self }
     }
 
     #[must_use]
@@ -116,41 +128,79 @@ impl Pipeline {
         Ok(contexts)
     }
 
-    /// Tokens that [`Pipeline::embed`] sends to the device, those around each passage included.
-    #[must_use]
-    pub fn tokens_to_embed(&self, document: &ChunkedDocument) -> u64 {
-        let around = self.model.tokenizer.around_passage().len();
-        let passages: usize = document.chunks.iter().map(|chunk| chunk.tokens.len() + around).sum();
-        let contexts: usize = document.contexts.iter().map(|context| context.len()).sum();
-        (passages + contexts) as u64
-    }
-
-    /// Embeds every chunk, as one request that gives way to searches.
+    /// Finds out which passages of a document have vectors already: its own of before the last edit, those
+    /// of a file that it is a copy of, and any other of which the encoder got the same.
     ///
     /// # Errors
-    /// When the device fails or the scheduler stops.
+    /// When the store fails.
+    pub async fn plan(&self, chunked: ChunkedDocument) -> Result<PlannedDocument, IngestError> {
+        let pipeline = self.clone();
+        spawn_blocking(move || {
+            PlannedDocument::new(&pipeline.store, &pipeline.model.stored, chunked)
+        })
+        .await?
+    }
+
+    /// Embeds the passages that have no vector, as requests that give way to searches. Of a long document
+    /// each request is kept in the store, so that nothing is made twice when the process ends before
+    /// the document is whole; `run` is the one it belongs to.
+    ///
+    /// # Errors
+    /// When the device or the store fails, or the scheduler stops.
     pub async fn embed(
         &self,
-        chunked: ChunkedDocument,
+        planned: PlannedDocument,
         priority: Priority,
-    ) -> Result<EmbeddedDocument, IngestError> {
-        let ChunkedDocument { document, tokens, chunks, contexts } = chunked;
-        let context = |at: usize| contexts.get(at).map_or(&[][..], |context| context);
-        let passages = chunks.iter().enumerate().map(|(at, chunk)| (context(at), &chunk.tokens));
-        let batch = batch::pack(self.model.tokenizer.around_passage(), &tokens, passages);
-        drop(tokens);
-        let request = BatchEmbedRequest { model_id: self.model.id.clone(), batch, priority };
-        let embeddings = self.scheduler.embed_batch(request).await?;
-        Ok(EmbeddedDocument { document, chunks, embeddings })
+        run: Option<RunKey>,
+    ) -> Result<(EmbeddedDocument, EmbeddingCost), IngestError> {
+        let cost = planned.cost();
+        let PlannedDocument { chunked, inputs, mut known, missing } = planned;
+        for request in missing.chunks(REQUEST_PASSAGES_MAX) {
+            let passages =
+                request.iter().map(|at| (chunked.context(*at), &chunked.chunks[*at].tokens));
+            let batch =
+                batch::pack(self.model.tokenizer.around_passage(), &chunked.tokens, passages);
+            let request_of = BatchEmbedRequest { model_id: self.model.id.clone(), batch, priority };
+            let made: Vec<_> = request
+                .iter()
+                .map(|at| inputs[*at])
+                .zip(self.scheduler.embed_batch(request_of).await?)
+                .collect();
+            known.extend(made.iter().cloned());
+            if missing.len() > REQUEST_PASSAGES_MAX {
+                self.keep(made, run.map(|run| (run, chunked.document.source.clone()))).await?;
+            }
+        }
+        let embeddings = inputs.iter().filter_map(|input| known.get(input).cloned()).collect();
+        let ChunkedDocument { document, chunks, .. } = chunked;
+        Ok((EmbeddedDocument { document, chunks, embeddings, inputs }, cost))
     }
 
-    /// Stores documents in one transaction.
+    async fn keep(
+        &self,
+        made: Vec<(InputHash, Embedding)>,
+        of: Option<(RunKey, Source)>,
+    ) -> Result<(), IngestError> {
+        let pipeline = self.clone();
+        let keep = move || {
+            pipeline.store.keep_vectors(&pipeline.model.stored, &made)?;
+            if let Some((run, source)) = of {
+                pipeline.store.note_embedded(run, &source)?;
+            }
+            Ok(())
+        };
+        spawn_blocking(keep).await?
+    }
+
+    /// Stores what became of sources, in one transaction; returns how many documents had to go.
     ///
     /// # Errors
-    /// When the disk is full or the store fails; then none of them is stored.
-    pub fn commit(&self, documents: &[EmbeddedDocument]) -> Result<ChangeNumber, IngestError> {
-        self.check_disk()?;
-        Ok(self.store.commit_documents(&self.model.stored, documents, platform::now_seconds())?)
+    /// When the disk is full or the store fails; then nothing is stored.
+    pub fn settle(&self, settled: &Settled<'_>) -> Result<u64, IngestError> {
+        if !settled.documents.is_empty() {
+            self.check_disk()?;
+        }
+        Ok(self.store.settle(&self.model.stored, settled, platform::now_seconds())?)
     }
 
     /// Adds vectors of this pipeline's model, which is the pending one, in one transaction; returns for

@@ -1,22 +1,26 @@
 use std::fs::File;
 use std::io::{self, Read as _};
+use std::path::{Path, PathBuf};
 
 use tracing::debug_span;
 
-use super::scan::{self, FoundFile};
-use super::{IngestError, Pipeline};
+use super::{IngestError, Pipeline, scan};
 use crate::config::Limits;
 use crate::data::{ChunkedDocument, ContentHash, Source};
-use crate::extract;
-use crate::storage::{FileStamp, SkippedSource};
+use crate::storage::{FileStamp, QueuedFile, SkippedSource};
+use crate::{extract, platform};
+
+/// The generation of the readers. A higher one makes every start try once more what no reader of the one
+/// before could read.
+pub(super) const READERS: i64 = 1;
 
 /// What became of one file, before embedding.
 #[derive(Debug)]
 pub(super) enum ReadFile {
     /// The stored version was made from the same bytes.
-    Unchanged {
-        bytes: u64,
-    },
+    Unchanged,
+    /// It went since it was found: deleted, or its disk was unplugged.
+    Gone,
     Skipped(SkippedFile),
     Chunked(Box<ChunkedDocument>),
 }
@@ -24,55 +28,55 @@ pub(super) enum ReadFile {
 #[derive(Debug)]
 pub(super) struct SkippedFile {
     pub skipped: SkippedSource,
-    pub bytes: u64,
     /// Whether an older version in the store is out of date and has to go: the file is readable and no
     /// longer holds text. A file that merely cannot be read now keeps its older version.
     pub replaces: bool,
+}
+
+/// A source with trouble that may pass by itself.
+pub(super) fn passing(path: PathBuf, reason: String) -> SkippedSource {
+    SkippedSource { source: Source::File(path), reason, stamp: None, attempts: 0 }
 }
 
 /// Reads, hashes and, where the bytes are new, extracts, tokenizes and chunks one file. Heavy on the
 /// CPU: for a blocking pool.
 pub(super) fn read_file(
     pipeline: &Pipeline,
-    file: &FoundFile,
+    path: &Path,
+    file: &QueuedFile,
     limits: &Limits,
 ) -> Result<ReadFile, IngestError> {
-    let _span = debug_span!("read_file", path = %file.path.display(), bytes = file.bytes).entered();
-    let source = Source::File(file.path.clone());
-    let bytes = match read_bytes(file, limits.file_bytes_max) {
+    let _span = debug_span!("read_file", path = %path.display(), bytes = file.bytes).entered();
+    let _low = platform::BackgroundIo::begin();
+    let source = file.source.clone();
+    let bytes = match read_bytes(path, file.bytes, limits.file_bytes_max) {
         Ok(bytes) => bytes,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(ReadFile::Gone),
         Err(error) => {
-            let skipped = SkippedSource { source, reason: scan::reason(&error), stamp: None };
-            return Ok(ReadFile::Skipped(SkippedFile {
-                skipped,
-                bytes: file.bytes,
-                replaces: false,
-            }));
+            let skipped = passing(path.to_owned(), scan::reason(&error));
+            return Ok(ReadFile::Skipped(SkippedFile { skipped, replaces: false }));
         }
     };
     let content_hash = ContentHash::of(&bytes);
     if pipeline.store().fingerprint(&source)? == Some(content_hash) {
-        return Ok(ReadFile::Unchanged { bytes: file.bytes });
+        return Ok(ReadFile::Unchanged);
     }
     match extract::read_document(source.clone(), bytes, file.modified) {
         Ok(document) => Ok(ReadFile::Chunked(Box::new(pipeline.chunk(document)?))),
         Err(unreadable) => {
-            let stamp = FileStamp {
-                bytes: file.bytes,
-                modified: file.modified,
-                content_hash: Some(content_hash),
-            };
-            let skipped =
-                SkippedSource { source, reason: unreadable.to_string(), stamp: Some(stamp) };
-            Ok(ReadFile::Skipped(SkippedFile { skipped, bytes: file.bytes, replaces: true }))
+            let (bytes, modified) = (file.bytes, file.modified);
+            let stamp = Some(FileStamp { bytes, modified, content_hash: Some(content_hash) });
+            let reason = unreadable.to_string();
+            let skipped = SkippedSource { source, reason, stamp, attempts: 0 };
+            Ok(ReadFile::Skipped(SkippedFile { skipped, replaces: true }))
         }
     }
 }
 
 /// A file may grow between the scan and now; no more than the limit is read.
-fn read_bytes(file: &FoundFile, bytes_max: u64) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::with_capacity(file.bytes as usize);
-    File::open(&file.path)?.take(bytes_max + 1).read_to_end(&mut bytes)?;
+fn read_bytes(path: &Path, bytes: u64, bytes_max: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::with_capacity(bytes.min(bytes_max) as usize);
+    File::open(path)?.take(bytes_max + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > bytes_max {
         return Err(io::Error::other(format!("it grew over the limit of {} MB", bytes_max >> 20)));
     }
@@ -80,9 +84,8 @@ fn read_bytes(file: &FoundFile, bytes_max: u64) -> io::Result<Vec<u8>> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use std::fs;
-    use std::path::Path;
     use std::sync::Arc;
 
     use super::*;
@@ -93,7 +96,7 @@ mod tests {
     use crate::ingest::PipelineModel;
     use crate::storage::{self, Store};
 
-    fn pipeline(data_dir: &Path, limits: Limits) -> Pipeline {
+    pub fn pipeline(data_dir: &Path, limits: Limits) -> Pipeline {
         let model = EmbeddingModel::open(&ModelFiles::Bundled).unwrap();
         Pipeline::new(
             Arc::new(Store::open(data_dir).unwrap()),
@@ -115,9 +118,16 @@ mod tests {
         let path = dir.path().join("note.txt");
         fs::write(&path, "a note").unwrap();
         change(&path);
-        let file = FoundFile { path, bytes: 6, modified: None };
+        let file = QueuedFile {
+            source: Source::File(path.clone()),
+            bytes: 6,
+            modified: None,
+            stamp: None,
+            place: 0,
+            attempts: 0,
+        };
         let pipeline = pipeline(&dir.path().join("data"), limits.clone());
-        read_file(&pipeline, &file, limits).unwrap()
+        read_file(&pipeline, &path, &file, limits).unwrap()
     }
 
     fn check_skipped(read: ReadFile, reason: &str, replaces: bool) {
@@ -131,7 +141,7 @@ mod tests {
         let read = read_after(|_| (), &Limits::default());
         assert!(matches!(&read, ReadFile::Chunked(chunked) if chunked.chunks.len() == 1));
         let read = read_after(|path| fs::remove_file(path).unwrap(), &Limits::default());
-        check_skipped(read, "not found", false);
+        assert!(matches!(read, ReadFile::Gone), "{read:?}");
         let small = Limits { file_bytes_max: 8, ..Limits::default() };
         let read = read_after(|path| fs::write(path, "it has grown").unwrap(), &small);
         check_skipped(read, "grew over the limit", false);

@@ -11,7 +11,7 @@ use tokio::task::spawn_blocking;
 
 use super::progress::Meter;
 use super::{IngestError, IngestReport, JobProgress, Outcome, Pipeline, Skipped};
-use crate::data::{ChangeNumber, ChunkedDocument, DocumentId};
+use crate::data::{ChangeNumber, ChunkedDocument, DocumentId, EmbeddedDocument};
 use crate::gpu::{GpuError, Priority};
 use crate::storage::NewVectors;
 
@@ -120,9 +120,10 @@ async fn embed_one(
     let cut = (id, change, chunked.chunks.clone());
     match embed(pipeline, chunked, cut.clone()).await {
         Err(IngestError::Gpu(error @ (GpuError::Model { .. } | GpuError::Panicked { .. }))) => {
-            counts.failed(Skipped { source, reason: error.to_string() });
+            counts.failed(Skipped { source, reason: error.to_string(), attempts: 1 });
             let (document, change, chunks) = cut;
-            Ok(Some(NewVectors { document, change, chunks, embeddings: Vec::new() }))
+            let (embeddings, inputs) = (Vec::new(), Vec::new());
+            Ok(Some(NewVectors { document, change, chunks, embeddings, inputs }))
         }
         made => made.map(Some),
     }
@@ -133,8 +134,10 @@ async fn embed(
     chunked: ChunkedDocument,
     (document, change, chunks): (DocumentId, ChangeNumber, Vec<crate::data::Chunk>),
 ) -> Result<NewVectors, IngestError> {
-    let embedded = pipeline.embed(chunked, Priority::Background).await?;
-    Ok(NewVectors { document, change, chunks, embeddings: embedded.embeddings })
+    let planned = pipeline.plan(chunked).await?;
+    let (EmbeddedDocument { embeddings, inputs, .. }, _) =
+        pipeline.embed(planned, Priority::Background, None).await?;
+    Ok(NewVectors { document, change, chunks, embeddings, inputs })
 }
 
 #[derive(Debug, Default)]
@@ -157,6 +160,7 @@ impl Counts {
         report.indexed += added;
         for chunk in group.iter().flat_map(|new| &new.chunks) {
             report.chunks += 1;
+            report.embedded += 1;
             report.tokens += chunk.tokens.len() as u64;
         }
     }

@@ -1,26 +1,35 @@
-use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use futures_util::stream::{self, Stream, StreamExt as _};
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{OwnedSemaphorePermit, watch};
 use tokio::task::spawn_blocking;
 
-use super::read::{ReadFile, SkippedFile, read_file};
-use super::scan::{Found, scan};
-use super::tally::Tally;
-use super::{IngestError, IngestReport, JobProgress, Pipeline, vanished};
+use super::memory::MemoryBudget;
+use super::read::{READERS, ReadFile, SkippedFile, passing, read_file};
+use super::scan::Scope;
+use super::tally::SharedTally;
+use super::{
+    EmbeddingCost, Gate, IngestError, IngestReport, JobProgress, Pipeline, listing, vanished,
+};
 use crate::data::{ChunkedDocument, Document, EmbeddedDocument, Source};
 use crate::gpu::{GpuError, Priority};
-use crate::storage::SkippedSource;
+use crate::storage::{QueuedFile, Root, RunKey, Settled, SkippedSource, SourceStamp};
 
 /// What to index, and when to stop.
 #[derive(Debug)]
 pub struct FileRun {
-    /// Absolute files and folders.
-    pub roots: Vec<PathBuf>,
+    /// Where the store keeps what is still to be done of it.
+    pub key: RunKey,
+    /// Files and folders that are there.
+    pub roots: Vec<Root>,
+    /// Only these places below them, with all that is in them.
+    pub only: Option<BTreeSet<PathBuf>>,
     pub priority: Priority,
-    /// Turns true to cancel.
+    pub gate: Gate,
+    /// Turns true to stop.
     pub cancel: watch::Receiver<bool>,
 }
 
@@ -32,26 +41,36 @@ pub enum Outcome {
 }
 
 /// Documents on their way through the device at once: enough to keep it busy while a group is
-/// committed, and a bound on the texts that are held in memory.
+/// committed.
 const EMBEDDING_MAX: usize = 32;
 
 /// Documents in one transaction at most. A transaction costs one wait for the disk.
 const COMMIT_MAX: usize = 32;
 
-/// Found files that wait to be read.
-const FOUND_MAX: usize = 1_024;
+/// A file that was begun so often without coming to an end is not begun again by itself.
+const ATTEMPTS_MAX: u32 = 6;
 
 const PROGRESS_INTERVAL: Duration = Duration::from_millis(100);
 
 /// One file or document between two stages.
-enum Item {
-    Unchanged { bytes: u64 },
-    Skipped(SkippedFile),
-    Chunked(Box<ChunkedDocument>),
-    Embedded(Box<EmbeddedDocument>),
+struct Item {
+    state: State,
+    /// Of the queue; a document that comes from elsewhere has none.
+    stamp: Option<SourceStamp>,
+    bytes: u64,
+    /// Given back when the item is stored.
+    _memory: Option<OwnedSemaphorePermit>,
 }
 
-/// Brings the store up to date with the files under `run.roots`.
+enum State {
+    Unchanged,
+    Gone,
+    Skipped(SkippedFile),
+    Chunked(Box<ChunkedDocument>),
+    Embedded(Box<EmbeddedDocument>, EmbeddingCost),
+}
+
+/// Brings the store up to date with the files of a run.
 ///
 /// # Errors
 /// When the store, the disk or the device fails; what was committed before stays.
@@ -61,12 +80,19 @@ pub async fn index_paths(
     progress: impl FnMut(JobProgress),
 ) -> Result<Outcome, IngestError> {
     let tally = SharedTally::default();
-    let folders: Vec<PathBuf> = run.roots.iter().filter(|root| root.is_dir()).cloned().collect();
-    let read = read_files(pipeline, run.roots, tally.clone());
-    let outcome = drive(pipeline, read, run.priority, run.cancel, &tally, progress).await?;
+    let FileRun { key, roots, only, priority, gate, cancel } = run;
+    let scope = Scope {
+        roots: roots.iter().map(|root| root.path.clone()).collect(),
+        only: only.clone().map(Arc::new),
+    };
+    let queued = listing::queued(pipeline, key, scope, tally.clone(), gate);
+    let read = read_files(pipeline, queued, tally.clone());
+    let way = Way { run: Some(key), priority };
+    let outcome = drive(pipeline, read, way, cancel, &tally, progress).await?;
     let Outcome::Done(mut report) = outcome else { return Ok(outcome) };
     let store = Arc::clone(pipeline.store());
-    report.removed += spawn_blocking(move || vanished::forget(&store, &folders)).await??;
+    let forget = move || vanished::forget(&store, &roots, only.as_ref());
+    report.removed += spawn_blocking(forget).await??;
     Ok(Outcome::Done(report))
 }
 
@@ -88,72 +114,99 @@ pub async fn index_documents(
     let chunked = stream::iter(documents).map(|document| {
         let pipeline = pipeline.clone();
         async move {
-            let chunk = move || pipeline.chunk(document).map(|c| Item::Chunked(Box::new(c)));
-            spawn_blocking(chunk).await?
+            let bytes = document.bytes;
+            let chunked = spawn_blocking(move || pipeline.chunk(document)).await??;
+            let state = State::Chunked(Box::new(chunked));
+            Ok(Item { state, stamp: None, bytes, _memory: None })
         }
     });
     let read = chunked.buffered(readers());
-    drive(pipeline, read, Priority::Background, cancel, &tally, progress).await
+    let way = Way { run: None, priority: Priority::Background };
+    drive(pipeline, read, way, cancel, &tally, progress).await
 }
 
-/// Scans on one thread and reads on as many as there are cores, in whichever order they finish.
+/// Reads on as many threads as there are cores, in whichever order they finish.
 fn read_files(
     pipeline: &Pipeline,
-    roots: Vec<PathBuf>,
+    queued: impl Stream<Item = Result<QueuedFile, IngestError>>,
     tally: SharedTally,
 ) -> impl Stream<Item = Result<Item, IngestError>> {
-    let (sender, mut receiver) = mpsc::channel(FOUND_MAX);
-    let limits = pipeline.limits().clone();
-    let scanned = tally.clone();
-    spawn_blocking(move || {
-        scan(&roots, &limits, |found| {
-            scanned.lock().found(if let Found::File(file) = &found { file.bytes } else { 0 });
-            sender.blocking_send(found).is_ok()
-        });
-        scanned.lock().scanned();
-    });
     let pipeline = pipeline.clone();
-    stream::poll_fn(move |context| receiver.poll_recv(context))
-        .map(move |found| read_one(pipeline.clone(), found, tally.clone()))
+    let memory = MemoryBudget::new(pipeline.limits().memory_bytes);
+    queued
+        .map(move |file| {
+            let (pipeline, tally, memory) = (pipeline.clone(), tally.clone(), memory.clone());
+            async move { read_one(pipeline, file?, tally, memory).await }
+        })
         .buffer_unordered(readers())
 }
 
 async fn read_one(
     pipeline: Pipeline,
-    found: Found,
+    file: QueuedFile,
     tally: SharedTally,
+    memory: MemoryBudget,
 ) -> Result<Item, IngestError> {
-    let file = match found {
-        Found::File(file) => file,
-        Found::Skipped { path, reason } => return Ok(Item::Skipped(skipped(path, reason, 0))),
-    };
-    let (path, bytes) = (file.path.clone(), file.bytes);
+    let bytes = file.bytes;
+    let path = file.source.path().map(Path::to_owned).unwrap_or_default();
+    let permit = memory.reserve(bytes).await;
     tally.lock().in_hand(&path);
+    let mut stamp = SourceStamp {
+        source: file.source.clone(),
+        stamp: file.stamp,
+        readers: READERS,
+        is_current: true,
+    };
     let limits = pipeline.limits().clone();
-    match spawn_blocking(move || read_file(&pipeline, &file, &limits)).await {
-        Ok(read) => Ok(match read? {
-            ReadFile::Unchanged { bytes } => Item::Unchanged { bytes },
-            ReadFile::Skipped(skipped) => Item::Skipped(skipped),
-            ReadFile::Chunked(chunked) => Item::Chunked(chunked),
-        }),
-        Err(crash) if crash.is_panic() => {
-            let reason = "its reader crashed; please report the file's format".to_owned();
-            Ok(Item::Skipped(skipped(path, reason, bytes)))
+    let reading = path.clone();
+    let read = if file.attempts >= ATTEMPTS_MAX {
+        let reason = "the program ended each time it was read; index it again to try once more";
+        ReadFile::Skipped(failed(path, reason.to_owned()))
+    } else {
+        let counted = tally.clone();
+        let read = move || {
+            let started = Instant::now();
+            let read = read_file(&pipeline, &reading, &file, &limits);
+            counted.lock().stages().reading += started.elapsed().as_secs_f64();
+            read
+        };
+        match spawn_blocking(read).await {
+            Ok(read) => read?,
+            Err(crash) if crash.is_panic() => {
+                let reason = "its reader crashed; please report the file's format".to_owned();
+                ReadFile::Skipped(failed(path, reason))
+            }
+            Err(error) => return Err(error.into()),
         }
-        Err(error) => Err(error.into()),
-    }
+    };
+    let state = match read {
+        ReadFile::Unchanged => State::Unchanged,
+        ReadFile::Gone => State::Gone,
+        ReadFile::Skipped(skipped) => State::Skipped(skipped),
+        ReadFile::Chunked(chunked) => State::Chunked(chunked),
+    };
+    stamp.is_current = !matches!(state, State::Skipped(_) | State::Gone);
+    Ok(Item { state, stamp: Some(stamp), bytes, _memory: Some(permit) })
 }
 
-fn skipped(path: PathBuf, reason: String, bytes: u64) -> SkippedFile {
-    let skipped = SkippedSource { source: Source::File(path), reason, stamp: None };
-    SkippedFile { skipped, bytes, replaces: false }
+/// Trouble that another attempt may not have.
+fn failed(path: PathBuf, reason: String) -> SkippedFile {
+    let skipped = SkippedSource { attempts: 1, ..passing(path, reason) };
+    SkippedFile { skipped, replaces: false }
+}
+
+/// What all documents of a run have in common.
+#[derive(Clone, Copy)]
+struct Way {
+    run: Option<RunKey>,
+    priority: Priority,
 }
 
 /// Embeds and commits what `read` gives until it ends or `cancel` turns true.
 async fn drive(
     pipeline: &Pipeline,
     read: impl Stream<Item = Result<Item, IngestError>>,
-    priority: Priority,
+    way: Way,
     mut cancel: watch::Receiver<bool>,
     tally: &SharedTally,
     mut progress: impl FnMut(JobProgress),
@@ -165,7 +218,7 @@ async fn drive(
         progress(tally.lock().progress(Instant::now(), tokens));
     };
     let embedded = read
-        .map(|item| embed_one(pipeline, item, priority, tally))
+        .map(|item| embed_one(pipeline, item, way, tally))
         .buffer_unordered(EMBEDDING_MAX)
         .ready_chunks(COMMIT_MAX);
     // Held while a group is written, which goes on when a run is cancelled.
@@ -178,7 +231,7 @@ async fn drive(
             let writing = Arc::clone(&writing).lock_owned().await;
             let write = move || {
                 let _writing = writing;
-                commit(&pipeline, group, &tally)
+                commit(&pipeline, way.run, group, &tally)
             };
             spawn_blocking(write).await??;
         }
@@ -209,77 +262,88 @@ async fn cancelled(cancel: &mut watch::Receiver<bool>) {
 async fn embed_one(
     pipeline: &Pipeline,
     item: Result<Item, IngestError>,
-    priority: Priority,
+    way: Way,
     tally: &SharedTally,
 ) -> Result<Item, IngestError> {
-    let chunked = match item? {
-        Item::Chunked(chunked) => chunked,
-        other => return Ok(other),
-    };
-    let (source, bytes) = (chunked.document.source.clone(), chunked.document.bytes);
-    tally.lock().read(bytes, pipeline.tokens_to_embed(&chunked));
-    match pipeline.embed(*chunked, priority).await {
-        Ok(embedded) => Ok(Item::Embedded(Box::new(embedded))),
+    let mut item = item?;
+    let State::Chunked(chunked) = item.state else { return Ok(item) };
+    let source = chunked.document.source.clone();
+    let planned = pipeline.plan(*chunked).await?;
+    tally.lock().read(item.bytes, planned.cost().tokens);
+    let started = Instant::now();
+    let embedded = pipeline.embed(planned, way.priority, way.run).await;
+    tally.lock().stages().embedding += started.elapsed().as_secs_f64();
+    item.state = match embedded {
+        Ok((embedded, cost)) => State::Embedded(Box::new(embedded), cost),
         Err(IngestError::Gpu(
             error @ (GpuError::Model { .. } | GpuError::Panicked { .. } | GpuError::Died(_)),
         )) => {
-            let skipped = SkippedSource { source, reason: error.to_string(), stamp: None };
-            Ok(Item::Skipped(SkippedFile { skipped, bytes, replaces: false }))
+            if let Some(stamp) = &mut item.stamp {
+                stamp.is_current = false;
+            }
+            let skipped =
+                SkippedSource { source, reason: error.to_string(), stamp: None, attempts: 1 };
+            State::Skipped(SkippedFile { skipped, replaces: false })
         }
-        Err(error) => Err(error),
-    }
+        Err(error) => return Err(error),
+    };
+    Ok(item)
 }
 
-/// Makes a group visible: documents in one transaction, then the ledger.
-fn commit(pipeline: &Pipeline, group: Vec<Item>, tally: &SharedTally) -> Result<(), IngestError> {
-    let (mut documents, mut skipped, mut outdated) = (Vec::new(), Vec::new(), Vec::new());
-    for item in group {
-        match item {
-            Item::Unchanged { bytes } => tally.lock().unchanged(bytes),
-            Item::Skipped(file) => {
-                tally.lock().skipped(&file);
+/// Makes a group visible, in one transaction.
+fn commit(
+    pipeline: &Pipeline,
+    run: Option<RunKey>,
+    group: Vec<Item>,
+    tally: &SharedTally,
+) -> Result<(), IngestError> {
+    let (mut documents, mut costs) = (Vec::new(), Vec::new());
+    let (mut skipped, mut outdated): (Vec<(SkippedSource, u64)>, Vec<Source>) = Default::default();
+    let (mut stamps, mut held) = (Vec::new(), Vec::new());
+    let (mut unchanged, mut gone) = (Vec::new(), Vec::new());
+    for Item { state, stamp, bytes, _memory } in group {
+        held.push(_memory);
+        stamps.extend(stamp);
+        match state {
+            State::Unchanged => unchanged.push(bytes),
+            State::Gone => gone.push(bytes),
+            State::Skipped(file) => {
                 if file.replaces {
                     outdated.push(file.skipped.source.clone());
                 }
-                skipped.push(file.skipped);
+                skipped.push((file.skipped, bytes));
             }
-            Item::Embedded(document) => documents.push(*document),
-            Item::Chunked(_) => unreachable!("every chunked document was embedded"),
+            State::Embedded(document, cost) => {
+                documents.push(*document);
+                costs.push(cost);
+            }
+            State::Chunked(_) => unreachable!("every chunked document was embedded"),
         }
     }
-    if !documents.is_empty() {
-        pipeline.commit(&documents)?;
-        let mut tally = tally.lock();
-        for document in &documents {
-            tally.indexed(document);
-        }
+    let noted: Vec<SkippedSource> = skipped.iter().map(|(skipped, _)| skipped.clone()).collect();
+    let settled = Settled {
+        run,
+        documents: &documents,
+        outdated: &outdated,
+        skipped: &noted,
+        stamps: &stamps,
+    };
+    let started = Instant::now();
+    let removed = pipeline.settle(&settled)?;
+    let mut tally = tally.lock();
+    tally.stages().storing += started.elapsed().as_secs_f64();
+    tally.removed(removed);
+    for (document, cost) in documents.iter().zip(costs) {
+        tally.indexed(document, cost);
     }
-    if !outdated.is_empty() {
-        let removed = pipeline.store().remove(&outdated)?;
-        tally.lock().removed(removed);
-    }
-    if !skipped.is_empty() {
-        pipeline.store().set_skipped(&skipped)?;
+    unchanged.into_iter().for_each(|bytes| tally.unchanged(bytes));
+    gone.into_iter().for_each(|bytes| tally.gone(bytes));
+    for (SkippedSource { source, reason, .. }, bytes) in skipped {
+        tally.skipped(&source, reason, bytes);
     }
     Ok(())
 }
 
 fn readers() -> usize {
     std::thread::available_parallelism().map_or(2, usize::from)
-}
-
-/// The counts of a run, which its stages share.
-#[derive(Clone, Debug)]
-struct SharedTally(Arc<Mutex<Tally>>);
-
-impl Default for SharedTally {
-    fn default() -> Self {
-        Self(Arc::new(Mutex::new(Tally::new(Instant::now()))))
-    }
-}
-
-impl SharedTally {
-    fn lock(&self) -> MutexGuard<'_, Tally> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }

@@ -1,9 +1,13 @@
+use std::collections::BTreeSet;
 use std::fs::Metadata;
 use std::io;
+use std::ops::Bound;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use ignore::WalkBuilder;
-use tracing::debug_span;
+use ignore::overrides::{Override, OverrideBuilder};
+use tracing::{debug_span, warn};
 
 use crate::config::Limits;
 use crate::platform;
@@ -19,25 +23,47 @@ pub(super) enum Found {
     },
 }
 
+impl Found {
+    fn path(&self) -> &Path {
+        match self {
+            Self::File(file) => &file.path,
+            Self::Skipped { path, .. } => path,
+        }
+    }
+}
+
 #[derive(Debug)]
 pub(super) struct FoundFile {
     pub path: PathBuf,
     pub bytes: u64,
     /// Seconds since the Unix epoch.
     pub modified: Option<i64>,
+    /// Nanoseconds since the Unix epoch; `None` while it could be written again without its changing.
+    pub stamp: Option<i64>,
 }
 
-/// Lists the files of `roots` in the order of their names and hands each to `found`, until that
+/// Where to look.
+#[derive(Debug, Default)]
+pub(super) struct Scope {
+    /// Absolute files and folders.
+    pub roots: Vec<PathBuf>,
+    /// Only these places below them, with all that is in them.
+    pub only: Option<Arc<BTreeSet<PathBuf>>>,
+}
+
+/// Lists the files of a scope in the order of their names and hands each to `found`, until that
 /// returns false.
 ///
 /// A file that is named is taken as it is. A folder is walked without following symbolic links, and
-/// without what its `.gitignore` files exclude and hidden files: a link to a place inside leads to
-/// what is found anyway, and one to a place outside is reported. Loops cannot occur.
-pub(super) fn scan(roots: &[PathBuf], limits: &Limits, mut found: impl FnMut(Found) -> bool) {
+/// without what its `.gitignore` files and [`Limits::exclusions`] exclude and hidden files: a link to a
+/// place inside leads to what is found anyway, and one to a place outside is reported. Loops cannot occur.
+pub(super) fn scan(scope: &Scope, limits: &Limits, mut found: impl FnMut(Found) -> bool) {
     let _span = debug_span!("scan").entered();
-    for root in roots {
+    for root in &scope.roots {
         let go_on = match std::fs::metadata(root) {
-            Ok(metadata) if metadata.is_dir() => scan_folder(root, limits, &mut found),
+            Ok(metadata) if metadata.is_dir() => {
+                scan_folder(root, scope.only.clone(), limits, &mut found)
+            }
             Ok(metadata) => found(classify(root.clone(), &metadata, limits)),
             Err(error) => found(Found::Skipped { path: root.clone(), reason: reason(&error) }),
         };
@@ -47,13 +73,24 @@ pub(super) fn scan(roots: &[PathBuf], limits: &Limits, mut found: impl FnMut(Fou
     }
 }
 
-fn scan_folder(root: &Path, limits: &Limits, found: &mut impl FnMut(Found) -> bool) -> bool {
-    let walk = WalkBuilder::new(root)
-        .follow_links(false)
+fn scan_folder(
+    root: &Path,
+    only: Option<Arc<BTreeSet<PathBuf>>>,
+    limits: &Limits,
+    found: &mut impl FnMut(Found) -> bool,
+) -> bool {
+    let mut walk = WalkBuilder::new(root);
+    walk.follow_links(false)
         .require_git(false)
         .max_depth(Some(limits.depth_max))
-        .sort_by_file_name(std::ffi::OsStr::cmp)
-        .build();
+        .overrides(exclusions(root, &limits.exclusions))
+        .sort_by_file_name(std::ffi::OsStr::cmp);
+    let asked = only.clone();
+    if let Some(only) = only {
+        walk.filter_entry(move |entry| leads_to(&only, entry.path()));
+    }
+    let is_asked = |path: &Path| asked.as_ref().is_none_or(|only| is_within(only, path));
+    let walk = walk.build();
     for entry in walk {
         let next = match entry {
             Ok(entry) => match entry.file_type() {
@@ -68,13 +105,38 @@ fn scan_folder(root: &Path, limits: &Limits, found: &mut impl FnMut(Found) -> bo
             },
             Err(error) => Some(walk_error(root, &error)),
         };
-        if let Some(next) = next
+        if let Some(next) = next.filter(|next| is_asked(next.path()))
             && !found(next)
         {
             return false;
         }
     }
     true
+}
+
+/// Patterns that do not parse are left out; they are refused where a person writes them.
+fn exclusions(root: &Path, patterns: &[String]) -> Override {
+    let mut builder = OverrideBuilder::new(root);
+    for pattern in patterns {
+        // An override names what is wanted; `!` turns that round.
+        if let Err(error) = builder.add(&format!("!{pattern}")) {
+            warn!(%error, pattern, "an exclusion is not used");
+        }
+    }
+    builder.build().unwrap_or_else(|error| {
+        warn!(%error, "no exclusion is used");
+        Override::empty()
+    })
+}
+
+/// Whether one of the places is `path`, above or below it. The paths below one stand right behind it.
+fn leads_to(places: &BTreeSet<PathBuf>, path: &Path) -> bool {
+    let below = places.range::<Path, _>((Bound::Included(path), Bound::Unbounded)).next();
+    below.is_some_and(|below| below.starts_with(path)) || is_within(places, path)
+}
+
+fn is_within(places: &BTreeSet<PathBuf>, path: &Path) -> bool {
+    path.ancestors().any(|above| places.contains(above))
 }
 
 fn classify(path: PathBuf, metadata: &Metadata, limits: &Limits) -> Found {
@@ -95,7 +157,8 @@ fn classify(path: PathBuf, metadata: &Metadata, limits: &Limits) -> Found {
         return Found::Skipped { path, reason };
     }
     let modified = platform::modified_seconds(metadata);
-    Found::File(FoundFile { path, bytes, modified })
+    let stamp = platform::settled_stamp(metadata);
+    Found::File(FoundFile { path, bytes, modified, stamp })
 }
 
 fn too_deep(root: &Path, depth: usize, path: &Path, limits: &Limits) -> Option<Found> {
@@ -150,11 +213,21 @@ mod tests {
     use super::*;
 
     fn scan_all(root: &Path, limits: &Limits) -> (Vec<String>, Vec<(String, String)>) {
+        scan_only(root, None, limits)
+    }
+
+    fn scan_only(
+        root: &Path,
+        only: Option<&[&str]>,
+        limits: &Limits,
+    ) -> (Vec<String>, Vec<(String, String)>) {
         let root = root.canonicalize().unwrap();
+        let only = only.map(|places| Arc::new(places.iter().map(|at| root.join(at)).collect()));
         let (mut files, mut skipped) = (Vec::new(), Vec::new());
         let relative =
             |path: &Path| path.strip_prefix(&root).unwrap().to_string_lossy().into_owned();
-        scan(std::slice::from_ref(&root), limits, |found| {
+        let scope = Scope { roots: vec![root.clone()], only };
+        scan(&scope, limits, |found| {
             match found {
                 Found::File(file) => files.push(relative(&file.path)),
                 Found::Skipped { path, reason } => skipped.push((relative(&path), reason)),
@@ -176,6 +249,42 @@ mod tests {
         let (files, skipped) = scan_all(dir.path(), &Limits::default());
         assert_eq!(files, ["a.txt", "b.txt", "deep/er/c d ü.md"]);
         assert_eq!(skipped, []);
+    }
+
+    fn tree(names: &[&str]) -> tempfile::TempDir {
+        let dir = tempfile::tempdir().unwrap();
+        for name in names {
+            let path = dir.path().join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, "x").unwrap();
+        }
+        dir
+    }
+
+    #[test]
+    fn changed_places_are_listed_by_the_same_rules_as_all_of_them() {
+        let dir = tree(&["a/b/c.txt", "a/b/d.txt", "a/e.txt", "f.txt", "build/b/g.txt", "a/.h"]);
+        fs::write(dir.path().join(".gitignore"), "build/\n").unwrap();
+        let check = |only: &[&str], expected: &[&str]| {
+            let (files, skipped) = scan_only(dir.path(), Some(only), &Limits::default());
+            assert_eq!(files, expected, "{only:?}");
+            assert_eq!(skipped, []);
+        };
+        check(&["a/b/c.txt"], &["a/b/c.txt"]);
+        check(&["a/b", "f.txt"], &["a/b/c.txt", "a/b/d.txt", "f.txt"]);
+        check(&["build/b/g.txt", "a/.h", "gone.txt"], &[]);
+        check(&[""], &["a/b/c.txt", "a/b/d.txt", "a/e.txt", "f.txt"]);
+    }
+
+    #[test]
+    fn exclusions_hold_wherever_the_folder_lies() {
+        let dir = tree(&["a.txt", "x/node_modules/b.txt", "~$c.txt", "x/keep/b.txt"]);
+        let (files, _) = scan_all(dir.path(), &Limits::default());
+        assert_eq!(files, ["a.txt", "x/keep/b.txt"]);
+        let none = Limits { exclusions: Vec::new(), ..Limits::default() };
+        assert_eq!(scan_all(dir.path(), &none).0.len(), 4);
+        let broken = Limits { exclusions: vec!["a[".into(), "keep/".into()], ..none };
+        assert_eq!(scan_all(dir.path(), &broken).0, ["a.txt", "x/node_modules/b.txt", "~$c.txt"]);
     }
 
     #[cfg(unix)]
@@ -216,7 +325,8 @@ mod tests {
     fn a_missing_root_is_reported() {
         let missing = PathBuf::from("/nowhere/at/all");
         let mut reasons = Vec::new();
-        scan(&[missing], &Limits::default(), |found| {
+        let scope = Scope { roots: vec![missing], only: None };
+        scan(&scope, &Limits::default(), |found| {
             if let Found::Skipped { reason, .. } = found {
                 reasons.push(reason);
             }

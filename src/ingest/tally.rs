@@ -1,10 +1,26 @@
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::progress::Meter;
-use super::read::SkippedFile;
-use super::{IngestReport, JobProgress, Skipped};
-use crate::data::EmbeddedDocument;
+use super::{EmbeddingCost, IngestReport, JobProgress, Skipped, StageSeconds};
+use crate::data::{EmbeddedDocument, Source};
+
+/// The counts of a run, which its stages share.
+#[derive(Clone, Debug)]
+pub(super) struct SharedTally(Arc<Mutex<Tally>>);
+
+impl Default for SharedTally {
+    fn default() -> Self {
+        Self(Arc::new(Mutex::new(Tally::new(Instant::now()))))
+    }
+}
+
+impl SharedTally {
+    pub(super) fn lock(&self) -> MutexGuard<'_, Tally> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
 
 /// The counts of one run.
 #[derive(Debug)]
@@ -55,20 +71,28 @@ impl Tally {
         self.bytes_total = self.bytes_total.saturating_sub(bytes);
     }
 
-    pub(super) fn skipped(&mut self, file: &SkippedFile) {
-        self.report.skipped.push(Skipped {
-            source: file.skipped.source.to_string(),
-            reason: file.skipped.reason.clone(),
-        });
-        self.bytes_total = self.bytes_total.saturating_sub(file.bytes);
+    /// What went is no longer part of the run.
+    pub(super) fn gone(&mut self, bytes: u64) {
+        self.files_total = self.files_total.saturating_sub(1);
+        self.bytes_total = self.bytes_total.saturating_sub(bytes);
     }
 
-    pub(super) fn indexed(&mut self, embedded: &EmbeddedDocument) {
+    pub(super) fn skipped(&mut self, source: &Source, reason: String, bytes: u64) {
+        self.report.skipped.push(Skipped { source: source.to_string(), reason, attempts: 0 });
+        self.bytes_total = self.bytes_total.saturating_sub(bytes);
+    }
+
+    pub(super) fn indexed(&mut self, embedded: &EmbeddedDocument, cost: EmbeddingCost) {
+        let chunks = embedded.chunks.len() as u64;
         self.report.indexed += 1;
-        self.report.chunks += embedded.chunks.len() as u64;
-        self.report.tokens +=
-            embedded.chunks.iter().map(|chunk| chunk.tokens.len() as u64).sum::<u64>();
+        self.report.chunks += chunks;
+        self.report.embedded += cost.passages;
+        self.report.tokens += cost.tokens;
         self.bytes_done += embedded.document.bytes;
+    }
+
+    pub(super) fn stages(&mut self) -> &mut StageSeconds {
+        &mut self.report.stages
     }
 
     pub(super) fn removed(&mut self, documents: u64) {

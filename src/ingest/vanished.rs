@@ -1,20 +1,47 @@
+use std::collections::BTreeSet;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use super::IngestError;
 use crate::data::Source;
-use crate::storage::Store;
+use crate::platform;
+use crate::storage::{Root, Store};
 
-/// Forgets what is stored below `folders` and no longer exists; returns how many documents went.
+/// Forgets what is stored below `roots`, or of it only what is below the places of `only`, and no longer
+/// exists; returns how many documents went.
 ///
-/// Only a plain "not found" counts: a folder that cannot be entered now may be readable tomorrow, so
-/// what is known of it stays.
-pub(super) fn forget(store: &Store, folders: &[PathBuf]) -> Result<u64, IngestError> {
+/// Only a plain "not found" counts: a folder that cannot be entered now may be readable tomorrow, and a
+/// disk that was unplugged comes back, so what is known of them stays.
+pub(super) fn forget(
+    store: &Store,
+    roots: &[Root],
+    only: Option<&BTreeSet<PathBuf>>,
+) -> Result<u64, IngestError> {
     let mut gone = Vec::new();
-    for folder in folders {
-        gone.extend(store.sources_under(folder)?.into_iter().filter(is_gone));
+    for root in roots {
+        let places: Vec<&Path> = match only {
+            Some(only) => {
+                only.iter().map(PathBuf::as_path).filter(|p| p.starts_with(&root.path)).collect()
+            }
+            None => vec![&root.path],
+        };
+        let mut gone_here = Vec::new();
+        for place in places {
+            gone_here.extend(store.sources_under(place)?.into_iter().filter(is_gone));
+        }
+        // Looked at last: the disk may have gone while its files were asked for.
+        if is_online(root) {
+            gone.append(&mut gone_here);
+        }
     }
     if gone.is_empty() { Ok(0) } else { Ok(store.remove(&gone)?) }
+}
+
+/// Whether a root can be looked into: one that is not there, or whose disk is not, is offline and nothing
+/// of it was deleted.
+#[must_use]
+pub fn is_online(root: &Root) -> bool {
+    root.path.exists() && (!root.is_mount || platform::is_mount_point(&root.path))
 }
 
 fn is_gone(source: &Source) -> bool {

@@ -46,6 +46,37 @@ pub fn modified_seconds(metadata: &Metadata) -> Option<i64> {
     }
 }
 
+/// Seconds after which a file that was written keeps another modification time when it is written again,
+/// on every file system in use: FAT counts in steps of two seconds.
+const SETTLED_SECONDS: u64 = 3;
+
+/// The modification time in nanoseconds since the Unix epoch, once it is long enough ago that another
+/// change of the file would give another one; `None` before, and where the file system keeps none.
+#[must_use]
+pub fn settled_stamp(metadata: &Metadata) -> Option<i64> {
+    let modified = metadata.modified().ok()?;
+    let age = modified.elapsed().ok()?;
+    let since = modified.duration_since(UNIX_EPOCH).ok()?;
+    (age.as_secs() >= SETTLED_SECONDS).then(|| i64::try_from(since.as_nanos()).ok())?
+}
+
+/// Whether another disk is mounted at `path`. Elsewhere than on Unix a disk that is not there has no
+/// path either.
+#[must_use]
+pub fn is_mount_point(path: &Path) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt as _;
+        let device = |path: &Path| std::fs::metadata(path).map(|metadata| metadata.dev()).ok();
+        path.parent().is_some_and(|parent| device(path) != device(parent))
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = path;
+        false
+    }
+}
+
 /// Whether the content of a file lies with a cloud provider, so that opening it would download it.
 ///
 /// Told without opening: recall-on-open, recall-on-data-access and offline attributes on Windows
@@ -95,6 +126,26 @@ mod tests {
         assert_eq!(seconds_after_setting(UNIX_EPOCH + millis(86_400_900)), Some(86_400));
         assert_eq!(seconds_after_setting(UNIX_EPOCH - millis(1_500)), Some(-2));
         assert_eq!(seconds_after_setting(UNIX_EPOCH - millis(2_000)), Some(-2));
+    }
+
+    #[test]
+    fn a_stamp_is_given_once_it_tells_two_versions_apart() {
+        let stamp = |time: SystemTime| {
+            let file = tempfile::NamedTempFile::new().unwrap();
+            file.as_file().set_modified(time).unwrap();
+            settled_stamp(&file.as_file().metadata().unwrap())
+        };
+        assert_eq!(stamp(UNIX_EPOCH + Duration::from_millis(1_500)), Some(1_500_000_000));
+        assert_eq!(stamp(SystemTime::now()), None);
+        assert_eq!(stamp(SystemTime::now() + Duration::from_secs(60)), None);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_mounted_disk_is_told_from_a_folder() {
+        assert!(is_mount_point(Path::new("/proc")));
+        assert!(!is_mount_point(Path::new("/proc/self")));
+        assert!(!is_mount_point(Path::new("/")));
     }
 
     #[test]

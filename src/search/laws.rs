@@ -69,7 +69,7 @@ impl Desk {
                 let DocumentVersion { document, change } =
                     self.store.document_version(id).unwrap().unwrap();
                 let (chunks, embeddings) = cut(to, &document.text);
-                NewVectors { document: id, change, chunks, embeddings }
+                NewVectors { document: id, change, chunks, embeddings, inputs: Vec::new() }
             })
             .collect();
         if !vectors.is_empty() {
@@ -148,7 +148,7 @@ fn document_of(model: &str, path: &str, text: &str) -> EmbeddedDocument {
         modified: i64::try_from(text.len() * 86_400).ok(),
         source,
     };
-    EmbeddedDocument { document, chunks, embeddings }
+    EmbeddedDocument { document, chunks, embeddings, inputs: Vec::new() }
 }
 
 fn slice(hit: &Hit, range: crate::data::TextRange) -> &str {

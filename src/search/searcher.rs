@@ -66,7 +66,7 @@ impl<'a> Searcher<'a> {
             weaker,
             coverage: Coverage {
                 indexed: counts.documents,
-                known: counts.documents + counts.skipped,
+                known: counts.documents + counts.skipped + self.store.queued_new()?,
             },
         })
     }

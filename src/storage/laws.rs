@@ -18,7 +18,7 @@ use crate::data::{
 
 const DIM: usize = 3;
 
-fn model(name: &str) -> EmbeddingModel {
+pub(super) fn model(name: &str) -> EmbeddingModel {
     EmbeddingModel { name: name.to_owned(), dim: DIM }
 }
 
@@ -43,24 +43,24 @@ impl Store {
     }
 }
 
-fn open(dir: &Path) -> Store {
+pub(super) fn open(dir: &Path) -> Store {
     let store = Store::open(dir).unwrap();
     store.choose_model(&model("words")).unwrap();
     store
 }
 
-fn fresh() -> (TempDir, Store) {
+pub(super) fn fresh() -> (TempDir, Store) {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path());
     (dir, store)
 }
 
-fn file(path: &str) -> Source {
+pub(super) fn file(path: &str) -> Source {
     Source::File(PathBuf::from(path))
 }
 
 /// Every line is a passage, and its vector counts its letters.
-fn document(source: &Source, text: &str) -> EmbeddedDocument {
+pub(super) fn document(source: &Source, text: &str) -> EmbeddedDocument {
     let mut locators = LocatorMap::default();
     locators.push(0, Locator::Heading { path: vec!["Top".into()], anchor: None, line: None });
     let mut chunks = Vec::new();
@@ -90,7 +90,7 @@ fn document(source: &Source, text: &str) -> EmbeddedDocument {
         bytes: text.len() as u64,
         modified: Some(text.len() as i64),
     };
-    EmbeddedDocument { document, chunks, embeddings }
+    EmbeddedDocument { document, chunks, embeddings, inputs: Vec::new() }
 }
 
 fn halves(embeddings: &[Embedding]) -> Vec<f16> {
@@ -427,9 +427,10 @@ fn what_cannot_be_stored_is_refused_whole() {
 fn roots_and_skipped_sources_are_remembered() {
     let (_dir, store) = fresh();
     for path in ["/z", "/a b", "/z"] {
-        store.add_root(Path::new(path)).unwrap();
+        store.add_root(Path::new(path), false).unwrap();
     }
-    assert_eq!(store.roots().unwrap(), [Path::new("/a b"), Path::new("/z")]);
+    let paths: Vec<_> = store.roots().unwrap().into_iter().map(|root| root.path).collect();
+    assert_eq!(paths, [Path::new("/a b"), Path::new("/z")]);
     assert!(store.remove_root(Path::new("/z")).unwrap());
     assert!(!store.remove_root(Path::new("/z")).unwrap());
 
@@ -437,6 +438,7 @@ fn roots_and_skipped_sources_are_remembered() {
         source: file(path),
         reason: reason.to_owned(),
         stamp: Some(FileStamp { bytes: 3, modified: None, content_hash: None }),
+        attempts: 0,
     };
     let passing = SkippedSource { stamp: None, ..skipped("/c", "locked") };
     store.set_skipped(&[skipped("/b", "binary"), passing.clone()]).unwrap();

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use rusqlite::Row;
+use rusqlite::{Row, Transaction};
 
 use super::record;
 use super::{StorageError, Store};
@@ -17,6 +17,8 @@ pub struct SkippedSource {
     /// What the source looked like; while it looks the same there is no use in trying again.
     /// `None` for trouble that can pass by itself.
     pub stamp: Option<FileStamp>,
+    /// How often it failed; 0 for a source that cannot be indexed as it is.
+    pub attempts: u32,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,16 +30,42 @@ pub struct FileStamp {
     pub content_hash: Option<ContentHash>,
 }
 
+/// A folder or file that a person added.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Root {
+    pub path: PathBuf,
+    /// Whether it is kept up to date.
+    pub watched: bool,
+    /// Whether another disk was mounted there: without it the folder is offline and not empty.
+    pub is_mount: bool,
+}
+
 impl Store {
-    /// Remembers a file or folder that a person added; adding it twice is once.
+    /// Remembers a file or folder that a person added, to be watched; adding it twice is once.
     ///
     /// # Errors
     /// [`StorageError`] when the store cannot be written.
-    pub fn add_root(&self, path: &Path) -> Result<(), StorageError> {
+    pub fn add_root(&self, path: &Path, is_mount: bool) -> Result<(), StorageError> {
         let key = Source::File(path.to_owned()).key();
         self.write(|transaction| {
-            transaction.execute("INSERT INTO roots VALUES (?1) ON CONFLICT DO NOTHING", [key])?;
+            transaction.execute(
+                "INSERT INTO roots (source, is_mount) VALUES (?1, ?2)
+                 ON CONFLICT (source) DO UPDATE SET is_mount = max(is_mount, excluded.is_mount)",
+                (key, is_mount),
+            )?;
             Ok(())
+        })
+    }
+
+    /// Keeps a root up to date from now on, or no longer; whether there is such a root.
+    ///
+    /// # Errors
+    /// [`StorageError`] when the store cannot be written.
+    pub fn watch_root(&self, path: &Path, watched: bool) -> Result<bool, StorageError> {
+        let key = Source::File(path.to_owned()).key();
+        self.write(|transaction| {
+            let sql = "UPDATE roots SET watched = ?2 WHERE source = ?1";
+            Ok(transaction.execute(sql, (key, watched))? > 0)
         })
     }
 
@@ -56,14 +84,18 @@ impl Store {
     ///
     /// # Errors
     /// [`StorageError`] when the store cannot be read.
-    pub fn roots(&self) -> Result<Vec<PathBuf>, StorageError> {
+    pub fn roots(&self) -> Result<Vec<Root>, StorageError> {
         self.read(|connection| {
-            let mut statement = connection.prepare_cached("SELECT source FROM roots")?;
-            let sources = statement.query_map([], |row| record::source(row, 0))?;
-            sources
-                .filter_map(|source| match source {
-                    Ok(Source::File(path)) => Some(Ok(path)),
-                    Ok(Source::Web(_)) => None,
+            let mut statement =
+                connection.prepare_cached("SELECT source, watched, is_mount FROM roots")?;
+            let root = |row: &Row<'_>| Ok((record::source(row, 0)?, row.get(1)?, row.get(2)?));
+            let roots = statement.query_map([], root)?;
+            roots
+                .filter_map(|root| match root {
+                    Ok((Source::File(path), watched, is_mount)) => {
+                        Some(Ok(Root { path, watched, is_mount }))
+                    }
+                    Ok((Source::Web(_), ..)) => None,
                     Err(error) => Some(Err(error)),
                 })
                 .collect()
@@ -76,20 +108,19 @@ impl Store {
     /// # Errors
     /// [`StorageError`] when the store cannot be written.
     pub fn set_skipped(&self, skipped: &[SkippedSource]) -> Result<(), StorageError> {
+        self.write(|transaction| insert_skipped(transaction, skipped.iter()))
+    }
+
+    /// Lets these files be read once more, also when they look as they did.
+    ///
+    /// # Errors
+    /// [`StorageError`] when the store cannot be written.
+    pub fn unstamp(&self, paths: &[PathBuf]) -> Result<(), StorageError> {
         self.write(|transaction| {
-            let mut statement = transaction.prepare_cached(
-                "INSERT INTO skipped VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT (source) DO UPDATE SET
-                 reason = excluded.reason, content_hash = excluded.content_hash,
-                 bytes = excluded.bytes, modified = excluded.modified",
-            )?;
-            for SkippedSource { source, reason, stamp } in skipped {
-                statement.execute((
-                    source.key(),
-                    reason,
-                    stamp.and_then(|stamp| stamp.content_hash).map(|hash| hash.0),
-                    stamp.map(|stamp| stamp.bytes as i64),
-                    stamp.and_then(|stamp| stamp.modified),
-                ))?;
+            let mut statement =
+                transaction.prepare_cached("UPDATE skipped SET stamp = NULL WHERE source = ?1")?;
+            for path in paths {
+                statement.execute([Source::File(path.clone()).key()])?;
             }
             Ok(())
         })
@@ -102,11 +133,39 @@ impl Store {
     pub fn skipped(&self) -> Result<Vec<SkippedSource>, StorageError> {
         self.read(|connection| {
             connection
-                .prepare_cached("SELECT * FROM skipped ORDER BY source")?
+                .prepare_cached(
+                    "SELECT source, reason, content_hash, bytes, modified, attempts
+                     FROM skipped ORDER BY source",
+                )?
                 .query_map([], skipped_source)?
                 .collect()
         })
     }
+}
+
+pub(super) fn insert_skipped<'a>(
+    transaction: &Transaction<'_>,
+    skipped: impl Iterator<Item = &'a SkippedSource>,
+) -> rusqlite::Result<()> {
+    let mut statement = transaction.prepare_cached(
+        "INSERT INTO skipped (source, reason, content_hash, bytes, modified, attempts)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT (source) DO UPDATE SET
+         reason = excluded.reason, content_hash = excluded.content_hash,
+         bytes = excluded.bytes, modified = excluded.modified,
+         attempts = iif(excluded.attempts > 0, attempts + excluded.attempts, 0),
+         stamp = NULL, readers = NULL",
+    )?;
+    for SkippedSource { source, reason, stamp, attempts } in skipped {
+        statement.execute((
+            source.key(),
+            reason,
+            stamp.and_then(|stamp| stamp.content_hash).map(|hash| hash.0),
+            stamp.map(|stamp| stamp.bytes as i64),
+            stamp.and_then(|stamp| stamp.modified),
+            attempts,
+        ))?;
+    }
+    Ok(())
 }
 
 fn skipped_source(row: &Row<'_>) -> rusqlite::Result<SkippedSource> {
@@ -121,5 +180,6 @@ fn skipped_source(row: &Row<'_>) -> rusqlite::Result<SkippedSource> {
             modified,
             content_hash: content_hash.map(ContentHash),
         }),
+        attempts: row.get(5)?,
     })
 }

@@ -100,6 +100,17 @@ fn register(transaction: &Transaction<'_>, model: &EmbeddingModel) -> rusqlite::
     )
 }
 
+/// The key of a model that was registered.
+pub(super) fn find(
+    connection: &Connection,
+    model: &EmbeddingModel,
+) -> rusqlite::Result<Option<ModelKey>> {
+    connection
+        .prepare_cached("SELECT id FROM models WHERE name = ?1 AND dim = ?2")?
+        .query_row((&model.name, model.dim as i64), |row| row.get(0).map(ModelKey))
+        .optional()
+}
+
 /// Makes a model that no document lacks the one in use, and nothing pending.
 pub(super) fn take_over(transaction: &Transaction<'_>, key: ModelKey) -> rusqlite::Result<()> {
     // Every index starts from scratch: which vectors are current has changed for documents that

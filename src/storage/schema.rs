@@ -11,8 +11,12 @@ use super::StorageError;
 const APPLICATION_ID: i64 = 0x4C4F_4445;
 
 /// Entry `n` leads from format `n` to format `n + 1`. Entries are only ever appended.
-const MIGRATIONS: &[&str] =
-    &[include_str!("schema/v1.sql"), include_str!("schema/v2.sql"), include_str!("schema/v3.sql")];
+const MIGRATIONS: &[&str] = &[
+    include_str!("schema/v1.sql"),
+    include_str!("schema/v2.sql"),
+    include_str!("schema/v3.sql"),
+    include_str!("schema/v4.sql"),
+];
 
 /// Makes the file or brings it to this format, and returns the connection that writes.
 ///

@@ -5,7 +5,7 @@ use rusqlite::Transaction;
 
 use super::model::{self, ModelKey};
 use super::{EmbeddingModel, StorageError, Store, StoredModel, record, write};
-use crate::data::{ChangeNumber, Chunk, Document, DocumentId, Embedding};
+use crate::data::{ChangeNumber, Chunk, Document, DocumentId, Embedding, InputHash};
 
 /// Documents whose old vectors are deleted in one transaction, so that other writers get their turn.
 const SWEEP_DOCUMENTS: usize = 64;
@@ -48,6 +48,8 @@ pub struct NewVectors {
     /// One for each chunk; none at all when the model failed on this document, which is then found
     /// by words alone.
     pub embeddings: Vec<Embedding>,
+    /// As [`crate::data::EmbeddedDocument::inputs`].
+    pub inputs: Vec<InputHash>,
 }
 
 impl Store {
@@ -122,7 +124,11 @@ impl Store {
             let mut stored = 0;
             for new in added {
                 if is_wanted(transaction, pending.key, new)? {
-                    let vectors = (new.chunks.as_slice(), new.embeddings.as_slice());
+                    let vectors = write::Vectors {
+                        chunks: &new.chunks,
+                        embeddings: &new.embeddings,
+                        inputs: &new.inputs,
+                    };
                     write::insert_embedded(transaction, new.document, pending.key, vectors)?;
                     stored += 1;
                 }

@@ -56,12 +56,18 @@ fn embedded(at: u8, text: &str, n: usize) -> EmbeddedDocument {
         modified: None,
     };
     let (chunks, embeddings) = cut(text, n);
-    EmbeddedDocument { document, chunks, embeddings }
+    EmbeddedDocument { document, chunks, embeddings, inputs: Vec::new() }
 }
 
 fn new_vectors(version: &DocumentVersion, n: usize) -> NewVectors {
     let (chunks, embeddings) = cut(&version.document.text, n);
-    NewVectors { document: version.document.id, change: version.change, chunks, embeddings }
+    NewVectors {
+        document: version.document.id,
+        change: version.change,
+        chunks,
+        embeddings,
+        inputs: Vec::new(),
+    }
 }
 
 fn open(dir: &Path) -> Store {
@@ -344,7 +350,7 @@ fn write_version_1(path: &Path) {
     )
     .unwrap();
     for (at, text, n, row) in [(1, "abcd", 0, 2), (2, "efghij", 2, 1)] {
-        let EmbeddedDocument { document, chunks, embeddings } = embedded(at, text, n);
+        let EmbeddedDocument { document, chunks, embeddings, .. } = embedded(at, text, n);
         let id = document.id.get() as i64;
         old.execute(
             "INSERT INTO documents VALUES (?1, ?2, ?2, NULL, NULL, 'text', '\"plain\"', 1, '', ?3,

@@ -110,7 +110,7 @@ pub(super) fn encode(embeddings: &[Embedding]) -> Vec<u8> {
         .collect()
 }
 
-fn decode(bytes: &[u8], vectors: &mut Vec<f16>) {
+pub(super) fn decode(bytes: &[u8], vectors: &mut Vec<f16>) {
     vectors.clear();
     vectors.extend(bytes.chunks_exact(2).map(|pair| f16::from_le_bytes([pair[0], pair[1]])));
 }
@@ -147,6 +147,7 @@ mod tests {
             embeddings: (0..passages)
                 .map(|at| Embedding::normalized(vector(at)).unwrap())
                 .collect(),
+            inputs: Vec::new(),
         }
     }
 

@@ -5,8 +5,25 @@ use rusqlite::Transaction;
 
 use super::model::model_in_use;
 use super::record::{id_value, to_json};
-use super::{EmbeddingModel, ModelKey, StorageError, Store, vectors};
-use crate::data::{ChangeNumber, Chunk, Document, DocumentId, EmbeddedDocument, Embedding, Source};
+use super::{
+    EmbeddingModel, ModelKey, RunKey, SkippedSource, SourceStamp, StorageError, Store, ledger,
+    queue, vectors,
+};
+use crate::data::{
+    ChangeNumber, Chunk, Document, DocumentId, EmbeddedDocument, Embedding, InputHash, Source,
+};
+
+/// What became of sources of a run.
+#[derive(Clone, Copy, Debug)]
+pub struct Settled<'a> {
+    pub run: Option<RunKey>,
+    pub documents: &'a [EmbeddedDocument],
+    /// Sources that hold no text any more: what was indexed of them goes.
+    pub outdated: &'a [Source],
+    pub skipped: &'a [SkippedSource],
+    /// How every one of them looked; those of unchanged sources as well.
+    pub stamps: &'a [SourceStamp],
+}
 
 impl Store {
     /// Stores documents with their vectors of `model`, each in place of its older version and all of
@@ -23,27 +40,70 @@ impl Store {
         documents: &[EmbeddedDocument],
         indexed_at: i64,
     ) -> Result<ChangeNumber, StorageError> {
-        for EmbeddedDocument { document, chunks, embeddings } in documents {
-            check_vectors(document.id, chunks.len(), embeddings, model.dim)?;
-        }
-        if self.model()?.is_none() {
-            return Err(StorageError::NoModel { path: self.path.clone() });
-        }
+        self.check_documents(model, documents)?;
         let committed = self.write(|transaction| {
             let Some(in_use) = model_in_use(transaction)?.filter(|in_use| in_use.model == *model)
             else {
                 return Ok(None);
             };
-            let change = next_change(transaction)?;
-            for embedded in documents {
-                let EmbeddedDocument { document, chunks, embeddings } = embedded;
-                delete(transaction, document.id)?;
-                insert(transaction, document, indexed_at, change)?;
-                insert_embedded(transaction, document.id, in_use.key, (chunks, embeddings))?;
-            }
-            Ok(Some(ChangeNumber(change as u64)))
+            commit(transaction, in_use.key, documents.iter().collect(), indexed_at).map(Some)
         })?;
         committed.ok_or_else(|| StorageError::ModelChanged { model: model.name.clone() })
+    }
+
+    /// Stores what became of sources, and takes them off the queue, in one transaction; returns how
+    /// many documents were removed because their sources hold no text any more. A source that another
+    /// run has queued since is that run's, which reads it later and stores what it holds then.
+    ///
+    /// # Errors
+    /// As [`Store::commit_documents`]; then nothing has changed.
+    pub fn settle(
+        &self,
+        model: &EmbeddingModel,
+        settled: &Settled<'_>,
+        indexed_at: i64,
+    ) -> Result<u64, StorageError> {
+        self.check_documents(model, settled.documents)?;
+        let removed = self.write(|transaction| {
+            let owned = queue::owned(transaction, settled.run, settled.stamps)?;
+            let is_owned = |source: &Source| owned.as_ref().is_none_or(|o| o.contains(source));
+            let documents: Vec<&EmbeddedDocument> =
+                settled.documents.iter().filter(|e| is_owned(&e.document.source)).collect();
+            if !documents.is_empty() {
+                let Some(in_use) =
+                    model_in_use(transaction)?.filter(|in_use| in_use.model == *model)
+                else {
+                    return Ok(None);
+                };
+                commit(transaction, in_use.key, documents, indexed_at)?;
+            }
+            let removed =
+                self.forget(transaction, settled.outdated.iter().filter(|s| is_owned(s)))?;
+            let skipped = settled.skipped.iter().filter(|skipped| is_owned(&skipped.source));
+            ledger::insert_skipped(transaction, skipped)?;
+            for stamp in settled.stamps.iter().filter(|stamp| is_owned(&stamp.source)) {
+                queue::settle(transaction, settled.run, stamp)?;
+            }
+            Ok(Some(removed))
+        })?;
+        let removed =
+            removed.ok_or_else(|| StorageError::ModelChanged { model: model.name.clone() })?;
+        self.shrink_after(removed);
+        Ok(removed)
+    }
+
+    fn check_documents(
+        &self,
+        model: &EmbeddingModel,
+        documents: &[EmbeddedDocument],
+    ) -> Result<(), StorageError> {
+        for EmbeddedDocument { document, chunks, embeddings, .. } in documents {
+            check_vectors(document.id, chunks.len(), embeddings, model.dim)?;
+        }
+        if !documents.is_empty() && self.model()?.is_none() {
+            return Err(StorageError::NoModel { path: self.path.clone() });
+        }
+        Ok(())
     }
 
     /// Forgets the documents of these sources and what is known about skipping them; returns how
@@ -52,30 +112,40 @@ impl Store {
     /// # Errors
     /// [`StorageError`]; then nothing was forgotten.
     pub fn remove(&self, sources: &[Source]) -> Result<u64, StorageError> {
-        let removed = self.write(|transaction| {
-            let mut removed = Vec::new();
-            let mut unskip = transaction.prepare_cached("DELETE FROM skipped WHERE source = ?1")?;
-            let mut unstar = transaction.prepare_cached("DELETE FROM stars WHERE source = ?1")?;
-            for source in sources {
-                let id = DocumentId::of(source);
-                if delete(transaction, id)? {
-                    removed.push(id);
-                }
-                unskip.execute([source.key()])?;
-                unstar.execute([source.key()])?;
+        let removed = self.write(|transaction| self.forget(transaction, sources.iter()))?;
+        self.shrink_after(removed);
+        Ok(removed)
+    }
+
+    fn forget<'a>(
+        &self,
+        transaction: &Transaction<'_>,
+        sources: impl Iterator<Item = &'a Source>,
+    ) -> rusqlite::Result<u64> {
+        let mut removed = Vec::new();
+        let mut unskip = transaction.prepare_cached("DELETE FROM skipped WHERE source = ?1")?;
+        let mut unstar = transaction.prepare_cached("DELETE FROM stars WHERE source = ?1")?;
+        for source in sources {
+            let id = DocumentId::of(source);
+            if delete(transaction, id)? {
+                removed.push(id);
             }
-            if !removed.is_empty() {
-                self.log_removals(transaction, &removed)?;
-            }
-            Ok(removed.len() as u64)
-        })?;
+            unskip.execute([source.key()])?;
+            unstar.execute([source.key()])?;
+        }
+        if !removed.is_empty() {
+            self.log_removals(transaction, &removed)?;
+        }
+        Ok(removed.len() as u64)
+    }
+
+    fn shrink_after(&self, removed: u64) {
         if removed > 0
             && let Err(error) = self.give_back_pages()
         {
             // The documents are gone all the same; the next removal tries again.
             tracing::debug!(%error, "the store was not shrunk");
         }
-        Ok(removed)
     }
 
     fn log_removals(
@@ -135,6 +205,22 @@ pub(super) fn check_vectors(
     }
 }
 
+fn commit(
+    transaction: &Transaction<'_>,
+    model: ModelKey,
+    documents: Vec<&EmbeddedDocument>,
+    indexed_at: i64,
+) -> rusqlite::Result<ChangeNumber> {
+    let change = next_change(transaction)?;
+    for EmbeddedDocument { document, chunks, embeddings, inputs } in documents {
+        delete(transaction, document.id)?;
+        insert(transaction, document, indexed_at, change)?;
+        let vectors = Vectors { chunks, embeddings, inputs };
+        insert_embedded(transaction, document.id, model, vectors)?;
+    }
+    Ok(ChangeNumber(change as u64))
+}
+
 fn next_change(transaction: &Transaction<'_>) -> rusqlite::Result<i64> {
     transaction
         .prepare_cached("UPDATE state SET change = change + 1 RETURNING change")?
@@ -160,7 +246,7 @@ fn insert(
     transaction
         .prepare_cached(
             "INSERT INTO documents VALUES
-             (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
+             (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, NULL)",
         )?
         .execute(rusqlite::params![
             id,
@@ -188,12 +274,20 @@ fn insert(
     Ok(())
 }
 
+/// Passages and their vectors.
+#[derive(Clone, Copy)]
+pub(super) struct Vectors<'a> {
+    pub chunks: &'a [Chunk],
+    pub embeddings: &'a [Embedding],
+    pub inputs: &'a [InputHash],
+}
+
 /// Passages and vectors of one model for a document that is there.
 pub(super) fn insert_embedded(
     transaction: &Transaction<'_>,
     document: DocumentId,
     model: ModelKey,
-    (chunks, embeddings): (&[Chunk], &[Embedding]),
+    Vectors { chunks, embeddings, inputs }: Vectors<'_>,
 ) -> rusqlite::Result<()> {
     let id = id_value(document);
     let tokens = chunks.iter().map(|chunk| chunk.tokens.end).max().unwrap_or(0);
@@ -205,7 +299,7 @@ pub(super) fn insert_embedded(
         vectors::encode(embeddings),
     ))?;
     let mut passage = transaction
-        .prepare_cached("INSERT INTO passages VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)")?;
+        .prepare_cached("INSERT INTO passages VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)")?;
     for (ordinal, chunk) in chunks.iter().enumerate() {
         passage.execute((
             id,
@@ -216,6 +310,7 @@ pub(super) fn insert_embedded(
             chunk.tokens.start as i64,
             chunk.tokens.end as i64,
             chunk.locator.as_ref().map(to_json).transpose()?,
+            inputs.get(ordinal).map(|input| input.0),
         ))?;
     }
     Ok(())

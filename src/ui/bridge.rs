@@ -48,7 +48,7 @@ async fn open(data_dir: PathBuf) -> Result<Engine, String> {
     let open = move || {
         // That the settings cannot be read was said when the window opened.
         let config = Config::load(data_dir.clone()).unwrap_or_else(|_| Config::new(data_dir));
-        Engine::open(config)
+        Engine::open(Config { keeps_up: true, ..config })
     };
     match tokio::task::spawn_blocking(open).await {
         Ok(Ok(engine)) => Ok(engine),
@@ -112,6 +112,18 @@ impl Bridge {
     /// Starts a job; its events tell how it goes.
     pub fn index(&self, paths: Vec<PathBuf>) {
         drop(self.engine.index(paths));
+    }
+
+    pub async fn watch(&self, path: PathBuf, watched: bool) -> Result<(), String> {
+        self.engine.watch(path, watched).await.map(drop).map_err(|error| error.to_string())
+    }
+
+    pub async fn pause(&self, paused: bool) -> Result<(), String> {
+        self.engine.pause(paused).await.map_err(|error| error.to_string())
+    }
+
+    pub async fn retry(&self, sources: Option<Vec<String>>) -> Result<(), String> {
+        self.engine.retry(sources).await.map(drop).map_err(|error| error.to_string())
     }
 
     pub fn cancel(&self, job: JobId) {

@@ -9,6 +9,7 @@ mod button;
 mod card;
 mod drop_target;
 mod empty;
+mod folders;
 mod golden;
 mod icon;
 mod library;

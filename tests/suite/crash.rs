@@ -1,5 +1,7 @@
 //! A process that is killed at any moment leaves an index that is consistent and can be finished.
 
+mod random;
+
 use std::process::Stdio;
 
 use lodestone::config::BUNDLED_MODEL;

@@ -9,6 +9,8 @@ mod chat;
 mod corpus;
 mod crash;
 mod engine;
+#[cfg(target_os = "linux")]
+mod figures;
 #[cfg(unix)]
 mod interrupt;
 mod lode;
@@ -18,3 +20,4 @@ mod switch;
 mod tiny_model;
 #[cfg(all(feature = "desktop", target_os = "linux"))]
 mod ui;
+mod watch;

@@ -49,7 +49,7 @@ fn document(n: u64) -> EmbeddedDocument {
         modified: None,
     };
     let chunks = vec![Chunk { range: 0..1, tokens: 0..1, locator: None }];
-    EmbeddedDocument { document, chunks, embeddings: vec![embedding(n)] }
+    EmbeddedDocument { document, chunks, embeddings: vec![embedding(n)], inputs: Vec::new() }
 }
 
 fn open(dir: &Path) -> (Store, Indexes) {

@@ -60,6 +60,16 @@ impl Session {
         }
     }
 
+    /// Stops indexing after what is in hand, or lets it go on.
+    pub fn pause(self, paused: bool) {
+        let Some(bridge) = self.bridge() else { return };
+        spawn_forever(async move {
+            if let Err(problem) = bridge.pause(paused).await {
+                self.notify(NoticeTone::Warning, problem);
+            }
+        });
+    }
+
     /// Shows what happened in the engine; a burst of events paints once.
     pub fn apply(mut self, events: &[EngineEvent]) {
         for event in events {
@@ -68,7 +78,9 @@ impl Session {
                     self.health.write().apply(event);
                     self.refine(model);
                 }
-                EngineEvent::JobStarted { .. } | EngineEvent::JobProgress { .. } => {
+                EngineEvent::JobStarted { .. }
+                | EngineEvent::JobProgress { .. }
+                | EngineEvent::Pace(_) => {
                     self.activity.write().apply(event);
                 }
                 EngineEvent::JobFinished { .. } => {
@@ -119,7 +131,10 @@ impl Session {
     pub async fn refresh_health(mut self) {
         let Some(bridge) = self.bridge() else { return };
         match bridge.status().await {
-            Ok(status) => self.health.write().refresh(&status),
+            Ok(status) => {
+                self.activity.write().pace = status.queue.pace;
+                self.health.write().refresh(&status);
+            }
             Err(problem) => self.notify(NoticeTone::Warning, problem),
         }
     }

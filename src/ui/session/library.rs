@@ -1,3 +1,5 @@
+use std::path::PathBuf;
+
 use dioxus::core::spawn_forever;
 use dioxus::prelude::*;
 use lodestone::data::DocumentId;
@@ -12,9 +14,12 @@ impl Session {
         let Some(bridge) = self.bridge() else { return };
         spawn_forever(async move {
             let entries = bridge.library().await;
-            let skipped = bridge.status().await.map(|status| status.skipped);
-            match (entries, skipped) {
-                (Ok(entries), Ok(skipped)) => self.library.write().refresh(entries, skipped),
+            match (entries, bridge.status().await) {
+                (Ok(entries), Ok(status)) => {
+                    let mut library = self.library.write();
+                    library.refresh(entries, status.skipped);
+                    (library.folders, library.exclusions) = (status.roots, status.exclusions);
+                }
                 (Err(problem), _) | (_, Err(problem)) => self.notify(NoticeTone::Warning, problem),
             }
         });
@@ -31,6 +36,27 @@ impl Session {
         if *self.view.peek() != View::Library {
             self.show(View::Library);
         }
+    }
+
+    /// Keeps a folder up to date from now on, or no longer.
+    pub fn watch(self, folder: PathBuf, watched: bool) {
+        let Some(bridge) = self.bridge() else { return };
+        spawn_forever(async move {
+            if let Err(problem) = bridge.watch(folder, watched).await {
+                self.notify(NoticeTone::Warning, problem);
+            }
+            self.refresh_soon();
+        });
+    }
+
+    /// Tries once more what could not be indexed: one source, or all of them.
+    pub fn retry(self, source: Option<String>) {
+        let Some(bridge) = self.bridge() else { return };
+        spawn_forever(async move {
+            if let Err(problem) = bridge.retry(source.map(|source| vec![source])).await {
+                self.notify(NoticeTone::Warning, problem);
+            }
+        });
     }
 
     /// Asks whether a document is to be removed from the index.

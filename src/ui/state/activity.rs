@@ -1,4 +1,4 @@
-use lodestone::engine::{EngineEvent, JobId, JobProgress};
+use lodestone::engine::{EngineEvent, JobId, JobProgress, Pace};
 
 use crate::ui::wording::{count, counted, time_left};
 
@@ -6,6 +6,7 @@ use crate::ui::wording::{count, counted, time_left};
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Activity {
     jobs: Vec<JobView>,
+    pub pace: Pace,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -24,6 +25,7 @@ impl Activity {
                 self.job(*job).progress.clone_from(progress);
             }
             EngineEvent::JobFinished { job, .. } => self.jobs.retain(|view| view.id != *job),
+            EngineEvent::Pace(pace) => self.pace = *pace,
             EngineEvent::Model(_) | EngineEvent::IndexChanged { .. } => {}
         }
     }

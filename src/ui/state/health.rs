@@ -24,7 +24,8 @@ impl Health {
             }
             EngineEvent::JobStarted { .. }
             | EngineEvent::JobProgress { .. }
-            | EngineEvent::JobFinished { .. } => {}
+            | EngineEvent::JobFinished { .. }
+            | EngineEvent::Pace(_) => {}
         }
     }
 

@@ -1,7 +1,7 @@
 use std::ops::Range;
 
 use lodestone::data::DocumentId;
-use lodestone::engine::{LibraryEntry, Skipped};
+use lodestone::engine::{LibraryEntry, RootStatus, Skipped};
 
 /// Height of a row; rows outside the view are not in the page, so every row has the same.
 pub const ROW_PX: f64 = 52.0;
@@ -13,6 +13,7 @@ pub enum LibraryTab {
     #[default]
     Documents,
     Skipped,
+    Folders,
     Starred,
 }
 
@@ -21,6 +22,8 @@ pub enum LibraryTab {
 pub struct LibraryState {
     entries: Vec<LibraryEntry>,
     skipped: Vec<Skipped>,
+    pub folders: Vec<RootStatus>,
+    pub exclusions: Vec<String>,
     filter: String,
     /// Positions in `entries` or `skipped` that pass the filter.
     passing: Vec<usize>,
@@ -77,7 +80,7 @@ impl LibraryState {
                 (0..self.skipped.len()).filter(|at| passes(text(&self.skipped[*at]))).collect()
             }
             // They have a list of their own.
-            LibraryTab::Starred => Vec::new(),
+            LibraryTab::Folders | LibraryTab::Starred => Vec::new(),
         };
     }
 
@@ -131,7 +134,8 @@ mod tests {
     fn library(rows: usize) -> LibraryState {
         let mut library = LibraryState::default();
         let entries = (0..rows).map(|at| entry(&format!("note {at:04}.md"))).collect();
-        let skipped = vec![Skipped { source: "/x/photo.jpg".into(), reason: "binary".into() }];
+        let skipped =
+            vec![Skipped { source: "/x/photo.jpg".into(), reason: "binary".into(), attempts: 0 }];
         library.refresh(entries, skipped);
         library
     }

@@ -55,6 +55,8 @@ impl Notices {
     pub fn apply(&mut self, event: &EngineEvent) -> Option<Notice> {
         let EngineEvent::JobFinished { outcome, .. } = event else { return None };
         let (tone, text, skipped) = match outcome {
+            // Somebody saved a file; that it is searchable is nothing to be told.
+            JobOutcome::Updated(_) => return None,
             JobOutcome::Done(report) => (NoticeTone::Quiet, done(report), report.skipped.len()),
             JobOutcome::Cancelled(report) => {
                 let kept = counted(report.indexed, "file");
@@ -116,7 +118,8 @@ mod tests {
 
     #[test]
     fn a_summary_counts_and_links_to_reasons() {
-        let skipped = vec![Skipped { source: "/a.bin".into(), reason: "binary".into() }];
+        let skipped =
+            vec![Skipped { source: "/a.bin".into(), reason: "binary".into(), attempts: 0 }];
         let report = IngestReport { indexed: 34, unchanged: 3, skipped, ..IngestReport::default() };
         let notice = ended(JobOutcome::Done(report));
         assert_eq!(notice.text, "Indexed 34 files, 3 unchanged, 1 not indexed.");

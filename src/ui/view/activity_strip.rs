@@ -1,4 +1,5 @@
 use dioxus::prelude::*;
+use lodestone::engine::Pace;
 
 use super::button::Button;
 use super::use_session;
@@ -12,6 +13,7 @@ pub fn ActivityStrip() -> Element {
     let id = job.id;
     let percent = job.share().map(|share| share * 100.0);
     let waiting = activity.waiting();
+    let paused = activity.pace == Pace::Paused;
     rsx! {
         section { id: "activity", class: "strip", aria_label: "Indexing",
             div {
@@ -35,6 +37,16 @@ pub fn ActivityStrip() -> Element {
             }
             if waiting > 0 {
                 span { class: "strip-fact", "{waiting} more waiting" }
+            }
+            if paused {
+                span { class: "strip-fact", "paused" }
+            }
+            Button {
+                id: "pause-indexing",
+                text: if paused { "Resume" } else { "Pause" },
+                label: if paused { "Let indexing go on" } else { "Pause indexing, also after a restart" },
+                tone: "plain",
+                onpress: move |()| session.pause(!paused),
             }
             Button {
                 id: "cancel-job",

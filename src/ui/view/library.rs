@@ -1,5 +1,7 @@
 use dioxus::prelude::*;
 
+use super::button::Button;
+use super::folders::FolderRows;
 use super::golden::GoldenRows;
 use super::icon::{Icon, Symbol};
 use super::library_row::{DocumentRow, SkippedRow};
@@ -32,10 +34,16 @@ pub fn LibraryView() -> Element {
             }
         }
         Tabs {}
-        if session.library.read().tab() == LibraryTab::Starred {
-            GoldenRows {}
-        } else {
-            Rows {}
+        match session.library.read().tab() {
+            LibraryTab::Starred => rsx! {
+                GoldenRows {}
+            },
+            LibraryTab::Folders => rsx! {
+                FolderRows {}
+            },
+            LibraryTab::Documents | LibraryTab::Skipped => rsx! {
+                Rows {}
+            },
         }
     }
 }
@@ -47,6 +55,7 @@ fn Tabs() -> Element {
     let tabs = [
         (LibraryTab::Documents, "tab-documents", "Indexed", library.documents_total()),
         (LibraryTab::Skipped, "tab-skipped", "Not indexed", library.skipped_total()),
+        (LibraryTab::Folders, "tab-folders", "Folders", library.folders.len()),
         (LibraryTab::Starred, "tab-starred", "Starred", session.golden.read().stars().len()),
     ];
     let current = library.tab();
@@ -90,7 +99,7 @@ fn Rows() -> Element {
         (_, true, true) => Some("Nothing passes the filter."),
         (LibraryTab::Documents, ..) => Some("Nothing is indexed yet. Drop files or a folder here."),
         (LibraryTab::Skipped, ..) => Some("Everything that was added could be read."),
-        (LibraryTab::Starred, ..) => None,
+        (LibraryTab::Folders | LibraryTab::Starred, ..) => None,
     };
     rsx! {
         if tab == LibraryTab::Documents && empty.is_none() {
@@ -101,6 +110,17 @@ fn Rows() -> Element {
                 span { class: "cell-number", "Size" }
                 span { class: "cell-date", "Indexed" }
                 span {}
+            }
+        }
+        if tab == LibraryTab::Skipped && library.skipped_total() > 0 {
+            p { class: "rows-note",
+                Button {
+                    id: "retry-all",
+                    text: "Try all again",
+                    label: "Try once more what could not be indexed",
+                    tone: "plain",
+                    onpress: move |()| session.retry(None),
+                }
             }
         }
         div {
@@ -133,7 +153,7 @@ fn Rows() -> Element {
                         SkippedRow { key: "{row.source}", row: row.clone() }
                     }
                 },
-                LibraryTab::Starred => rsx! {},
+                LibraryTab::Folders | LibraryTab::Starred => rsx! {},
             }
             div { style: "height: {below_px}px" }
         }

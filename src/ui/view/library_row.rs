@@ -78,11 +78,23 @@ fn Question() -> Element {
 /// A source that is not searchable, and why.
 #[component]
 pub fn SkippedRow(row: Skipped) -> Element {
+    let session = use_session();
+    let source = row.source.clone();
+    let times = match row.attempts {
+        0 | 1 => String::new(),
+        attempts => format!(" (tried {attempts} times)"),
+    };
     rsx! {
         div { class: "row row-skipped", role: "listitem",
             Icon { symbol: Symbol::Skipped }
             span { class: "path", title: "{row.source}", "{row.source}" }
-            span { class: "row-reason", title: "{row.reason}", "{row.reason}" }
+            span { class: "row-reason", title: "{row.reason}", "{row.reason}{times}" }
+            Button {
+                text: "Try again",
+                label: format!("Try {} again", row.source),
+                tone: "plain",
+                onpress: move |()| session.retry(Some(source.clone())),
+            }
         }
     }
 }

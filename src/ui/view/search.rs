@@ -122,7 +122,8 @@ fn Summary() -> Element {
     let found = if answer.hits.len() < HITS_MAX { found } else { format!("The best {found}") };
     let coverage = answer.coverage;
     let running = session.activity.read().current().is_some();
-    let partly = running && coverage.indexed < coverage.known;
+    let partly = coverage.indexed < coverage.known;
+    let so_far = if running { " so far" } else { "" };
     let words_only = session.health.read().is_loading();
     rsx! {
         p { class: "summary", role: "status",
@@ -132,7 +133,7 @@ fn Summary() -> Element {
             }
             if partly {
                 span { class: "summary-note",
-                    "searched {count(coverage.indexed)} of {counted(coverage.known, \"file\")} so far"
+                    "searched {count(coverage.indexed)} of {counted(coverage.known, \"file\")}{so_far}"
                 }
             }
             span { class: "summary-time", "{answer.took_ms.round()} ms" }

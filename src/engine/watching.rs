@@ -1,0 +1,319 @@
+//! Keeps folders up to date for as long as the engine lives.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::{Duration, Instant};
+
+use serde::Serialize;
+use tracing::warn;
+
+use super::indexing::{self, Ask};
+use super::{Engine, EngineError, EngineEvent, Inner};
+use crate::config::{BatteryPolicy, Settings};
+use crate::ingest::{self, Changes, Pace, Watch};
+use crate::platform::{self, Power};
+use crate::storage::Root;
+
+/// How often is looked which folders there are and at what pace to go.
+const LOOK_INTERVAL: Duration = Duration::from_secs(1);
+
+/// How often a folder that cannot be watched is looked through.
+const RESCAN_INTERVAL: Duration = Duration::from_mins(5);
+
+/// Whether a folder is kept up to date.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "state", rename_all = "snake_case")]
+pub enum RootState {
+    Watched,
+    /// Looked through from time to time instead, for this reason.
+    Rescanned {
+        reason: String,
+    },
+    /// Its disk is not there; what was indexed of it is kept.
+    Offline,
+    /// Left as it is until somebody asks.
+    Unwatched,
+    /// No process that watches is running.
+    Unattended,
+}
+
+/// What is watched, for whoever asks.
+#[derive(Debug, Default)]
+pub(super) struct Watched(Mutex<BTreeMap<PathBuf, RootState>>);
+
+impl Watched {
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<PathBuf, RootState>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub fn state(&self, root: &Root) -> RootState {
+        if !ingest::is_online(root) {
+            return RootState::Offline;
+        }
+        if !root.watched {
+            return RootState::Unwatched;
+        }
+        self.lock().get(&root.path).cloned().unwrap_or(RootState::Unattended)
+    }
+}
+
+impl Engine {
+    /// Keeps a folder or file up to date from now on, or no longer; a new one is indexed by whichever
+    /// process watches.
+    ///
+    /// # Errors
+    /// When the store cannot be written.
+    pub async fn watch(&self, path: PathBuf, watched: bool) -> Result<bool, EngineError> {
+        let inner = Arc::clone(&self.inner);
+        self.run_blocking(move || {
+            let path = platform::resolve(&path);
+            if watched && path.exists() {
+                inner.store.add_root(&path, platform::is_mount_point(&path))?;
+            }
+            Ok(inner.store.watch_root(&path, watched)?)
+        })
+        .await
+    }
+
+    /// Stops indexing after what is in hand, for this start and those to come, or lets it go on.
+    ///
+    /// # Errors
+    /// When the settings cannot be written.
+    pub async fn pause(&self, paused: bool) -> Result<(), EngineError> {
+        let inner = Arc::clone(&self.inner);
+        self.run_blocking(move || {
+            let data_dir = &inner.config.data_dir;
+            let settings = Settings::update(data_dir, |settings| settings.paused = paused)?;
+            inner.set_pace(pace(&settings));
+            Ok(())
+        })
+        .await?;
+        self.emit(EngineEvent::Pace(*self.inner.pace.borrow()));
+        Ok(())
+    }
+
+    /// Tries once more what could not be indexed: all of it, or these sources.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn retry(&self, sources: Option<Vec<String>>) -> Result<super::Job, EngineError> {
+        let inner = Arc::clone(&self.inner);
+        let paths = self
+            .run_blocking(move || {
+                let skipped = inner.store.skipped()?;
+                let paths = skipped.iter().filter_map(|skipped| skipped.source.path());
+                let is_asked = |path: &&Path| {
+                    let name = path.display().to_string();
+                    sources.as_ref().is_none_or(|sources| sources.contains(&name))
+                };
+                let paths: Vec<_> = paths.filter(is_asked).map(Path::to_owned).collect();
+                inner.store.unstamp(&paths)?;
+                Ok(paths)
+            })
+            .await?;
+        Ok(indexing::index(self, Ask::Again(paths)))
+    }
+
+    /// Goes on with what other processes left.
+    async fn resume(&self) -> Result<Vec<PathBuf>, EngineError> {
+        let inner = Arc::clone(&self.inner);
+        let left = self
+            .run_blocking(move || {
+                let mut left = Vec::new();
+                for run in inner.store.runs()? {
+                    if let Some(lease) = inner.store.adopt_run(run.key)? {
+                        left.push((run, lease));
+                    }
+                }
+                Ok(left)
+            })
+            .await?;
+        let mut resumed = Vec::new();
+        for (run, lease) in left {
+            if run.only.is_none() {
+                resumed.extend(run.paths.clone());
+            }
+            drop(indexing::index(self, Ask::Rest(run, lease)));
+        }
+        Ok(resumed)
+    }
+
+    async fn roots(&self) -> Result<Vec<Root>, EngineError> {
+        let inner = Arc::clone(&self.inner);
+        self.run_blocking(move || Ok(inner.store.roots()?)).await
+    }
+}
+
+impl Inner {
+    fn set_pace(&self, pace: Pace) -> bool {
+        self.pace.send_if_modified(|now| std::mem::replace(now, pace) != pace)
+    }
+}
+
+fn pace(settings: &Settings) -> Pace {
+    match (settings.paused, settings.on_battery) {
+        (true, _) => Pace::Paused,
+        (false, BatteryPolicy::GoOn) => Pace::Full,
+        (false, policy) => match (platform::power(), policy) {
+            (Power::Battery, BatteryPolicy::Pause) => Pace::Paused,
+            (Power::Battery, _) => Pace::Half,
+            (Power::Mains, _) => Pace::Full,
+        },
+    }
+}
+
+/// Takes up what was left, and follows what changes, for as long as the engine lives.
+pub(super) async fn keep_up(inner: Weak<Inner>) {
+    let Some(engine) = inner.upgrade().map(|inner| Engine { inner }) else { return };
+    let mut keeper = Keeper::new(engine.inner.config.data_dir.clone());
+    keeper.look(&engine).await;
+    match engine.resume().await {
+        Ok(resumed) => keeper.covered.extend(resumed),
+        Err(error) => warn!(%error, "what an earlier start left is not gone on with"),
+    }
+    drop(engine);
+    loop {
+        let Some(engine) = inner.upgrade().map(|inner| Engine { inner }) else { return };
+        keeper.look(&engine).await;
+        if let Err(error) = keeper.sync(&engine).await {
+            warn!(%error, "the watched folders are not known");
+        }
+        drop(engine);
+        let changes = tokio::time::timeout(LOOK_INTERVAL, keeper.changes()).await;
+        if let (Ok(changes), Some(inner)) = (changes, inner.upgrade()) {
+            keeper.follow(&Engine { inner }, changes);
+        }
+    }
+}
+
+/// Which folders are watched, and how.
+struct Keeper {
+    watch: Result<Watch, String>,
+    roots: BTreeMap<PathBuf, RootState>,
+    /// Roots that are being looked through already.
+    covered: BTreeSet<PathBuf>,
+    rescanned: Instant,
+}
+
+impl Keeper {
+    fn new(data_dir: PathBuf) -> Self {
+        let watch = Watch::new(platform::resolve(&data_dir)).map_err(|error| error.to_string());
+        Self { watch, roots: BTreeMap::new(), covered: BTreeSet::new(), rescanned: Instant::now() }
+    }
+
+    async fn changes(&self) -> Changes {
+        match &self.watch {
+            Ok(watch) => watch.changes().await,
+            Err(_) => std::future::pending().await,
+        }
+    }
+
+    /// Sees to the pace.
+    async fn look(&self, engine: &Engine) {
+        let inner = Arc::clone(&engine.inner);
+        let look = move || {
+            let settings = Settings::load(&inner.config.data_dir)?;
+            Ok(inner.set_pace(pace(&settings)))
+        };
+        match engine.run_blocking(look).await {
+            Ok(true) => engine.emit(EngineEvent::Pace(*engine.inner.pace.borrow())),
+            Ok(false) => {}
+            Err(error) => warn!(%error, "indexing goes on at the pace it has"),
+        }
+    }
+
+    /// Watches what is to be watched now, and looks through what was not watched before.
+    async fn sync(&mut self, engine: &Engine) -> Result<(), EngineError> {
+        let known = engine.roots().await?;
+        let wanted: BTreeMap<PathBuf, Root> =
+            known.into_iter().filter(|r| r.watched).map(|r| (r.path.clone(), r)).collect();
+        let gone: Vec<_> =
+            self.roots.keys().filter(|path| !wanted.contains_key(*path)).cloned().collect();
+        for path in gone {
+            self.roots.remove(&path);
+            self.unwatch(&path);
+        }
+        let mut stale = Vec::new();
+        for (path, root) in wanted {
+            let before = self.roots.get(&path);
+            if !ingest::is_online(&root) {
+                if before.is_some_and(|before| *before != RootState::Offline) {
+                    self.unwatch(&path);
+                }
+                self.roots.insert(path, RootState::Offline);
+            } else if before.is_none_or(|before| *before == RootState::Offline) {
+                let state = self.watch(path.clone()).await;
+                self.roots.insert(path.clone(), state);
+                // A run that was taken up lists it anyway.
+                if !self.covered.remove(&path) {
+                    stale.push(path);
+                }
+            }
+        }
+        if self.rescanned.elapsed() >= RESCAN_INTERVAL {
+            self.rescanned = Instant::now();
+            let unwatched = |state: &RootState| matches!(state, RootState::Rescanned { .. });
+            stale.extend(self.roots.iter().filter(|(_, s)| unwatched(s)).map(|(p, _)| p.clone()));
+        }
+        engine.inner.watched.lock().clone_from(&self.roots);
+        if !stale.is_empty() {
+            drop(indexing::index(engine, Ask::Roots(stale)));
+        }
+        Ok(())
+    }
+
+    /// Takes long for a large tree, so it is done on the blocking pool.
+    async fn watch(&mut self, path: PathBuf) -> RootState {
+        let mut watch = match std::mem::replace(&mut self.watch, Err(String::new())) {
+            Ok(watch) => watch,
+            Err(reason) => {
+                self.watch = Err(reason.clone());
+                return RootState::Rescanned { reason };
+            }
+        };
+        let adding = tokio::task::spawn_blocking(move || {
+            let added = watch.add(&path);
+            (watch, added)
+        });
+        match adding.await {
+            Ok((watch, added)) => {
+                self.watch = Ok(watch);
+                match added {
+                    Ok(()) => RootState::Watched,
+                    Err(error) => RootState::Rescanned { reason: error.to_string() },
+                }
+            }
+            Err(error) => {
+                let reason = error.to_string();
+                self.watch = Err(reason.clone());
+                RootState::Rescanned { reason }
+            }
+        }
+    }
+
+    fn unwatch(&mut self, path: &Path) {
+        if let Ok(watch) = &mut self.watch {
+            watch.remove(path);
+        }
+    }
+
+    fn follow(&self, engine: &Engine, changes: Changes) {
+        let is_there = |state: &RootState| *state != RootState::Offline;
+        let there = self.roots.iter().filter(|(_, state)| is_there(state)).map(|(path, _)| path);
+        if changes.missed {
+            warn!(
+                "changes came faster than they could be followed; the folders are looked through"
+            );
+            let roots: Vec<_> = there.cloned().collect();
+            engine.inner.missed.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            drop(indexing::index(engine, Ask::Roots(roots)));
+            return;
+        }
+        let touched = |root: &&PathBuf| changes.places.iter().any(|place| place.starts_with(root));
+        let roots: Vec<_> = there.filter(touched).cloned().collect();
+        if !roots.is_empty() {
+            drop(indexing::index(engine, Ask::Changes { roots, only: changes.places }));
+        }
+    }
+}

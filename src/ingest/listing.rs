@@ -1,0 +1,168 @@
+//! From the folders to the queue, and from the queue to whoever reads.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use futures_util::stream::{self, Stream};
+use tokio::sync::watch;
+use tokio::task::{JoinHandle, spawn_blocking};
+
+use super::read::{READERS, passing};
+use super::scan::{Found, FoundFile, Scope, scan};
+use super::tally::SharedTally;
+use super::{Gate, IngestError, Pipeline, order};
+use crate::config::Limits;
+use crate::data::Source;
+use crate::platform;
+use crate::storage::{QueuedFile, RunKey, Settlement, SkippedSource, Store};
+
+/// Found files in one transaction at most.
+const FOUND_MAX: usize = 512;
+
+/// How long a found file waits for others to be queued with it.
+const FOUND_WAIT: Duration = Duration::from_millis(100);
+
+/// Files that are taken off the queue at a time; more would hold what is found later back.
+const TAKEN_MAX: usize = 32;
+
+/// Lists what is to be read on a thread of its own, and gives what is queued in its order, as far as
+/// `gate` lets it.
+pub(super) fn queued(
+    pipeline: &Pipeline,
+    run: RunKey,
+    scope: Scope,
+    tally: SharedTally,
+    gate: Gate,
+) -> impl Stream<Item = Result<QueuedFile, IngestError>> + use<> {
+    let (progress, listed) = watch::channel(());
+    let lister = Lister {
+        store: Arc::clone(pipeline.store()),
+        run,
+        tally,
+        progress,
+        now: platform::now_seconds(),
+        flushed: Instant::now(),
+        files: Vec::new(),
+        skipped: Vec::new(),
+    };
+    let limits = pipeline.limits().clone();
+    let listing = spawn_blocking(move || lister.list(&scope, &limits));
+    let store = Arc::clone(pipeline.store());
+    let queue = Queue { store, run, listed, listing: Some(listing), gate, page: VecDeque::new() };
+    stream::try_unfold(queue, |mut queue| async move {
+        Ok(queue.next().await?.map(|file| (file, queue)))
+    })
+}
+
+struct Queue {
+    store: Arc<Store>,
+    run: RunKey,
+    /// Changes when files were queued, and closes at the end of the listing.
+    listed: watch::Receiver<()>,
+    listing: Option<JoinHandle<Result<(), IngestError>>>,
+    gate: Gate,
+    page: VecDeque<QueuedFile>,
+}
+
+impl Queue {
+    async fn next(&mut self) -> Result<Option<QueuedFile>, IngestError> {
+        if let Some(file) = self.page.pop_front() {
+            return Ok(Some(file));
+        }
+        loop {
+            self.gate.pass().await;
+            // Looked at before the queue, so that what is queued in between is not missed.
+            let is_listed = self.listing.is_none();
+            let (store, run) = (Arc::clone(&self.store), self.run);
+            self.page = spawn_blocking(move || store.take(run, TAKEN_MAX)).await??.into();
+            if let Some(file) = self.page.pop_front() {
+                return Ok(Some(file));
+            }
+            if is_listed {
+                return Ok(None);
+            }
+            if self.listed.changed().await.is_err()
+                && let Some(listing) = self.listing.take()
+            {
+                listing.await??;
+            }
+        }
+    }
+}
+
+struct Lister {
+    store: Arc<Store>,
+    run: RunKey,
+    tally: SharedTally,
+    progress: watch::Sender<()>,
+    now: i64,
+    flushed: Instant,
+    files: Vec<QueuedFile>,
+    skipped: Vec<SkippedSource>,
+}
+
+impl Lister {
+    fn list(mut self, scope: &Scope, limits: &Limits) -> Result<(), IngestError> {
+        let mut failure = None;
+        scan(scope, limits, |found| {
+            self.found(found);
+            if self.files.len() + self.skipped.len() >= FOUND_MAX
+                || self.flushed.elapsed() >= FOUND_WAIT
+            {
+                failure = self.flush().err();
+            }
+            failure.is_none() && !self.progress.is_closed()
+        });
+        match failure {
+            Some(error) => Err(error),
+            None => self.flush(),
+        }?;
+        self.tally.lock().scanned();
+        Ok(())
+    }
+
+    fn found(&mut self, found: Found) {
+        match found {
+            Found::File(FoundFile { path, bytes, modified, stamp }) => {
+                self.tally.lock().found(bytes);
+                self.files.push(QueuedFile {
+                    source: Source::File(path),
+                    bytes,
+                    modified,
+                    stamp,
+                    place: order::place(bytes, modified, self.now),
+                    attempts: 0,
+                });
+            }
+            Found::Skipped { path, reason } => {
+                self.tally.lock().found(0);
+                self.skipped.push(passing(path, reason));
+            }
+        }
+    }
+
+    fn flush(&mut self) -> Result<(), IngestError> {
+        let settled = self.store.enqueue(self.run, &self.files, READERS)?;
+        self.files.clear();
+        if !self.skipped.is_empty() {
+            self.store.set_skipped(&self.skipped)?;
+        }
+        let mut tally = self.tally.lock();
+        for settlement in settled {
+            match settlement {
+                Settlement::Unchanged { bytes } => tally.unchanged(bytes),
+                Settlement::Skipped { source, reason, bytes } => {
+                    tally.skipped(&source, reason, bytes);
+                }
+            }
+        }
+        for SkippedSource { source, reason, .. } in self.skipped.drain(..) {
+            tally.skipped(&source, reason, 0);
+        }
+        drop(tally);
+        self.flushed = Instant::now();
+        self.progress.send_replace(());
+        Ok(())
+    }
+}

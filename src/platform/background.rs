@@ -1,0 +1,85 @@
+//! Disk access that gives way to whatever a person is doing.
+
+/// While this lives, disk access of this thread comes after that of others.
+///
+/// Linux: the idle class of the I/O scheduler, as far as the scheduler of the disk has classes (`bfq`).
+/// macOS: throttled I/O. Windows has background mode for whole threads only, which lowers their CPU
+/// priority as well, so nothing is done there.
+#[derive(Debug)]
+pub struct BackgroundIo {
+    #[cfg(any(target_os = "linux", target_os = "macos"))]
+    before: i32,
+}
+
+impl BackgroundIo {
+    #[must_use]
+    pub fn begin() -> Self {
+        #[cfg(any(target_os = "linux", target_os = "macos"))]
+        {
+            let before = system::get();
+            system::set(system::BACKGROUND);
+            Self { before }
+        }
+        #[cfg(not(any(target_os = "linux", target_os = "macos")))]
+        Self {}
+    }
+}
+
+#[cfg(any(target_os = "linux", target_os = "macos"))]
+impl Drop for BackgroundIo {
+    fn drop(&mut self) {
+        if self.before >= 0 {
+            system::set(self.before);
+        }
+    }
+}
+
+#[cfg(target_os = "linux")]
+mod system {
+    /// `IOPRIO_PRIO_VALUE(IOPRIO_CLASS_IDLE, 0)`, of linux/ioprio.h.
+    pub const BACKGROUND: i32 = 3 << 13;
+    const WHO_PROCESS: i32 = 1;
+    /// This thread.
+    const SELF: i32 = 0;
+
+    pub fn get() -> i32 {
+        // SAFETY: the call takes two numbers and returns one.
+        (unsafe { libc::syscall(libc::SYS_ioprio_get, WHO_PROCESS, SELF) }) as i32
+    }
+
+    /// A refusal leaves the priority as it is, which is no worse than not having asked.
+    pub fn set(priority: i32) {
+        // SAFETY: the call takes three numbers and returns one.
+        unsafe { libc::syscall(libc::SYS_ioprio_set, WHO_PROCESS, SELF, priority) };
+    }
+}
+
+#[cfg(target_os = "macos")]
+mod system {
+    pub const BACKGROUND: i32 = libc::IOPOL_THROTTLE;
+
+    pub fn get() -> i32 {
+        // SAFETY: the call takes two numbers and returns one.
+        unsafe { libc::getiopolicy_np(libc::IOPOL_TYPE_DISK, libc::IOPOL_SCOPE_THREAD) }
+    }
+
+    /// A refusal leaves the policy as it is, which is no worse than not having asked.
+    pub fn set(policy: i32) {
+        // SAFETY: the call takes three numbers and returns one.
+        unsafe { libc::setiopolicy_np(libc::IOPOL_TYPE_DISK, libc::IOPOL_SCOPE_THREAD, policy) };
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_priority_is_lowered_and_comes_back() {
+        let before = system::get();
+        let low = BackgroundIo::begin();
+        assert_eq!(system::get(), system::BACKGROUND);
+        drop(low);
+        assert_eq!(system::get(), before);
+    }
+}

@@ -1,0 +1,410 @@
+//! What is still to be indexed. It outlives the process: whoever starts next goes on with it.
+
+use std::collections::{BTreeSet, HashSet};
+use std::fs::{self, File, TryLockError};
+use std::path::PathBuf;
+
+use rusqlite::{OptionalExtension as _, Row, Transaction};
+
+use super::{StorageError, Store, record};
+use crate::data::{DocumentId, Source};
+
+/// Names an indexing job in the store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RunKey(i64);
+
+/// An indexing job that has not ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoredRun {
+    pub key: RunKey,
+    pub paths: Vec<PathBuf>,
+    /// Only these places below them.
+    pub only: Option<BTreeSet<PathBuf>>,
+}
+
+/// Says that this process is at work on a run. It goes with the handle, also when the process is killed.
+#[derive(Debug)]
+pub struct RunLease {
+    _file: File,
+}
+
+/// A file on the queue, as it looked when it was found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct QueuedFile {
+    pub source: Source,
+    pub bytes: u64,
+    /// Seconds since the Unix epoch.
+    pub modified: Option<i64>,
+    /// Nanoseconds since the Unix epoch; `None` where the file may change without its changing.
+    pub stamp: Option<i64>,
+    /// Smaller is sooner.
+    pub place: i64,
+    /// How often it was begun.
+    pub attempts: u32,
+}
+
+/// How a source looked when it was last read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SourceStamp {
+    pub source: Source,
+    /// As [`QueuedFile::stamp`].
+    pub stamp: Option<i64>,
+    /// The generation of the readers; a new one may read what this one could not.
+    pub readers: i64,
+    /// Whether what is stored of it is what it holds now.
+    pub is_current: bool,
+}
+
+/// What [`Store::enqueue`] did not queue, because it looks as it did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Settlement {
+    Unchanged { bytes: u64 },
+    Skipped { source: Source, reason: String, bytes: u64 },
+}
+
+/// Sources on the queue.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+pub struct QueueCounts {
+    pub queued: u64,
+    pub extracting: u64,
+    pub embedded: u64,
+    /// Of them, those that nothing was known of before.
+    #[serde(skip)]
+    pub new: u64,
+}
+
+impl Store {
+    /// Begins a run, and says that this process is at work on it.
+    ///
+    /// # Errors
+    /// [`StorageError`] when the store cannot be written.
+    pub fn begin_run(
+        &self,
+        paths: &[PathBuf],
+        only: Option<&BTreeSet<PathBuf>>,
+        added_at: i64,
+    ) -> Result<(RunKey, RunLease), StorageError> {
+        let sources = |path: &PathBuf| Source::File(path.clone());
+        let keys: Vec<_> = paths.iter().map(sources).collect();
+        let only = only.map(|only| only.iter().map(sources).collect::<Vec<_>>());
+        let key = self.write(|transaction| {
+            transaction.execute(
+                "INSERT INTO runs (paths, only, added_at) VALUES (?1, ?2, ?3)",
+                (
+                    record::to_json(&keys)?,
+                    only.map(|only| record::to_json(&only)).transpose()?,
+                    added_at,
+                ),
+            )?;
+            Ok(RunKey(transaction.last_insert_rowid()))
+        })?;
+        // Nobody else knows of it yet, but for whoever looks just now; then that one does the work.
+        let file = self.run_file(key)?;
+        let _ = file.try_lock();
+        Ok((key, RunLease { _file: file }))
+    }
+
+    /// Every run that has not ended, oldest first.
+    ///
+    /// # Errors
+    /// [`StorageError`] when the store cannot be read.
+    pub fn runs(&self) -> Result<Vec<StoredRun>, StorageError> {
+        self.read(|connection| {
+            connection
+                .prepare_cached("SELECT id, paths, only FROM runs ORDER BY id")?
+                .query_map([], |row| {
+                    let paths: Vec<Source> = record::from_json(row, 1)?;
+                    let only: Option<Vec<Source>> = record::from_optional_json(row, 2)?;
+                    let path = |source: Source| source.path().map(PathBuf::from);
+                    Ok(StoredRun {
+                        key: RunKey(row.get(0)?),
+                        paths: paths.into_iter().filter_map(path).collect(),
+                        only: only.map(|only| only.into_iter().filter_map(path).collect()),
+                    })
+                })?
+                .collect()
+        })
+    }
+
+    /// Takes over a run that no process is at work on; what was in hand is queued again, behind the
+    /// rest. `None` while another process has it.
+    ///
+    /// # Errors
+    /// [`StorageError`] when the store cannot be written.
+    pub fn adopt_run(&self, run: RunKey) -> Result<Option<RunLease>, StorageError> {
+        let file = self.run_file(run)?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => return Ok(None),
+            Err(TryLockError::Error(source)) => {
+                return Err(StorageError::Directory { path: self.data_dir().to_owned(), source });
+            }
+        }
+        self.write(|transaction| {
+            // Whatever ended the process comes after everything that did not.
+            transaction.execute(
+                "UPDATE queue SET state = 'queued', place = place + attempts * 1000
+                 WHERE run = ?1 AND state <> 'queued'",
+                [run.0],
+            )?;
+            Ok(Some(RunLease { _file: file }))
+        })
+    }
+
+    /// Queues what is in hand once more: the process ends in order.
+    ///
+    /// # Errors
+    /// [`StorageError`] when the store cannot be written.
+    pub fn put_back(&self, run: RunKey) -> Result<(), StorageError> {
+        self.write(|transaction| {
+            transaction.execute(
+                "UPDATE queue SET state = 'queued', attempts = attempts - 1
+                 WHERE run = ?1 AND state <> 'queued'",
+                [run.0],
+            )?;
+            Ok(())
+        })
+    }
+
+    /// Forgets a run with what it had left to do.
+    ///
+    /// # Errors
+    /// [`StorageError`] when the store cannot be written.
+    pub fn end_run(&self, run: RunKey) -> Result<(), StorageError> {
+        self.write(|transaction| {
+            transaction.execute("DELETE FROM runs WHERE id = ?1", [run.0])?;
+            // Nobody is left who could be in the middle of a long document.
+            transaction
+                .execute("DELETE FROM spare_vectors WHERE NOT EXISTS (SELECT 1 FROM runs)", [])?;
+            Ok(())
+        })?;
+        // It only marks that somebody is at work.
+        let _ = fs::remove_file(self.run_path(run));
+        Ok(())
+    }
+
+    /// Queues files, but for those that look as they did when they were indexed, or when the readers of
+    /// this generation could not read them; returns what became of those.
+    ///
+    /// # Errors
+    /// [`StorageError`] when the store cannot be written.
+    pub fn enqueue(
+        &self,
+        run: RunKey,
+        files: &[QueuedFile],
+        readers: i64,
+    ) -> Result<Vec<Settlement>, StorageError> {
+        self.write(|transaction| {
+            let mut settled = Vec::new();
+            for file in files {
+                match known(transaction, file, readers)? {
+                    Some(known) => settled.push(known),
+                    None => insert(transaction, run, file)?,
+                }
+            }
+            Ok(settled)
+        })
+    }
+
+    /// The next files of a run, at most `limit`, which are in hand from now on. A file that was begun
+    /// often and never finished comes alone, so that it ends the process alone if it does.
+    ///
+    /// # Errors
+    /// [`StorageError`] when the store cannot be written.
+    pub fn take(&self, run: RunKey, limit: usize) -> Result<Vec<QueuedFile>, StorageError> {
+        const SUSPECT_ATTEMPTS: u32 = 3;
+        self.write(|transaction| {
+            let mut next: Vec<QueuedFile> = transaction
+                .prepare_cached(
+                    "SELECT source, bytes, modified, stamp, place, attempts FROM queue
+                     WHERE run = ?1 AND state = 'queued' ORDER BY place, source LIMIT ?2",
+                )?
+                .query_map((run.0, limit as i64), queued_file)?
+                .collect::<Result<_, _>>()?;
+            let innocent = next.iter().take_while(|file| file.attempts < SUSPECT_ATTEMPTS).count();
+            next.truncate(innocent.max(1));
+            let mut take = transaction.prepare_cached(
+                "UPDATE queue SET state = 'extracting', attempts = attempts + 1
+                 WHERE run = ?1 AND source = ?2",
+            )?;
+            for file in &next {
+                take.execute((run.0, file.source.key()))?;
+            }
+            Ok(next)
+        })
+    }
+
+    /// Notes that some vectors of a file in hand are on disk.
+    ///
+    /// # Errors
+    /// [`StorageError`] when the store cannot be written.
+    pub fn note_embedded(&self, run: RunKey, source: &Source) -> Result<(), StorageError> {
+        self.write(|transaction| {
+            transaction.execute(
+                "UPDATE queue SET state = 'embedded' WHERE run = ?1 AND source = ?2",
+                (run.0, source.key()),
+            )?;
+            Ok(())
+        })
+    }
+
+    /// # Errors
+    /// [`StorageError`] when the store cannot be read.
+    pub fn queue_counts(&self) -> Result<QueueCounts, StorageError> {
+        self.read(|connection| {
+            connection
+                .prepare_cached(
+                    "SELECT count(*) FILTER (WHERE state = 'queued'),
+                            count(*) FILTER (WHERE state = 'extracting'),
+                            count(*) FILTER (WHERE state = 'embedded'),
+                            (SELECT count(DISTINCT source) FROM queue WHERE is_new)
+                     FROM queue",
+                )?
+                .query_row([], |row| {
+                    Ok(QueueCounts {
+                        queued: record::count(row, 0)?,
+                        extracting: record::count(row, 1)?,
+                        embedded: record::count(row, 2)?,
+                        new: record::count(row, 3)?,
+                    })
+                })
+        })
+    }
+
+    /// Sources on the queue that nothing was known of before; cheap enough for every search.
+    ///
+    /// # Errors
+    /// [`StorageError`] when the store cannot be read.
+    pub fn queued_new(&self) -> Result<u64, StorageError> {
+        self.read(|connection| {
+            connection
+                .prepare_cached("SELECT count(DISTINCT source) FROM queue WHERE is_new")?
+                .query_row([], |row| record::count(row, 0))
+        })
+    }
+
+    fn run_path(&self, run: RunKey) -> PathBuf {
+        self.data_dir().join(format!("run-{}.lock", run.0))
+    }
+
+    fn run_file(&self, run: RunKey) -> Result<File, StorageError> {
+        let path = self.run_path(run);
+        File::create(&path).map_err(|source| StorageError::Directory { path, source })
+    }
+}
+
+/// What is known of a file that looks as it did.
+fn known(
+    transaction: &Transaction<'_>,
+    file: &QueuedFile,
+    readers: i64,
+) -> rusqlite::Result<Option<Settlement>> {
+    let key = file.source.key();
+    let (id, bytes) = (record::id_value(DocumentId::of(&file.source)), file.bytes as i64);
+    let reason: Option<Option<String>> = transaction
+        .prepare_cached(
+            "SELECT iif(bytes = ?2 AND stamp = ?3 AND readers = ?4, reason, NULL)
+             FROM skipped WHERE source = ?1",
+        )?
+        .query_row((&key, bytes, file.stamp, readers), |row| row.get(0))
+        .optional()?;
+    if let Some(reason) = reason {
+        let source = file.source.clone();
+        let bytes = file.bytes;
+        return Ok(reason.map(|reason| Settlement::Skipped { source, reason, bytes }));
+    }
+    let is_unchanged: bool = transaction
+        .prepare_cached(
+            "SELECT EXISTS (SELECT 1 FROM documents WHERE id = ?1 AND bytes = ?2 AND stamp = ?3)",
+        )?
+        .query_row((id, bytes, file.stamp), |row| row.get(0))?;
+    Ok(is_unchanged.then_some(Settlement::Unchanged { bytes: file.bytes }))
+}
+
+fn insert(
+    transaction: &Transaction<'_>,
+    RunKey(run): RunKey,
+    file: &QueuedFile,
+) -> rusqlite::Result<()> {
+    let QueuedFile { source, bytes, modified, stamp, place, .. } = file;
+    transaction
+        .prepare_cached("DELETE FROM queue WHERE source = ?1 AND run <> ?2")?
+        .execute((source.key(), run))?;
+    transaction
+        .prepare_cached(
+            "INSERT INTO queue (run, source, state, place, bytes, modified, stamp, is_new)
+             VALUES (?1, ?2, 'queued', ?3, ?4, ?5, ?6,
+                     NOT EXISTS (SELECT 1 FROM documents WHERE id = ?7)
+                     AND NOT EXISTS (SELECT 1 FROM skipped WHERE source = ?2))
+             ON CONFLICT (run, source) DO UPDATE SET
+                 bytes = excluded.bytes, modified = excluded.modified, stamp = excluded.stamp",
+        )?
+        .execute((
+            run,
+            source.key(),
+            place,
+            *bytes as i64,
+            modified,
+            stamp,
+            record::id_value(DocumentId::of(source)),
+        ))?;
+    Ok(())
+}
+
+/// The sources that this run still has on the queue; `None` for what does not come from it.
+pub(super) fn owned(
+    transaction: &Transaction<'_>,
+    run: Option<RunKey>,
+    stamps: &[SourceStamp],
+) -> rusqlite::Result<Option<HashSet<Source>>> {
+    let Some(RunKey(run)) = run else { return Ok(None) };
+    let mut is_owned = transaction
+        .prepare_cached("SELECT EXISTS (SELECT 1 FROM queue WHERE run = ?1 AND source = ?2)")?;
+    let mut owned = HashSet::new();
+    for SourceStamp { source, .. } in stamps {
+        if is_owned.query_row((run, source.key()), |row| row.get(0))? {
+            owned.insert(source.clone());
+        }
+    }
+    Ok(Some(owned))
+}
+
+/// Takes a source off the queue, and notes how it looked.
+pub(super) fn settle(
+    transaction: &Transaction<'_>,
+    run: Option<RunKey>,
+    SourceStamp { source, stamp, readers, is_current }: &SourceStamp,
+) -> rusqlite::Result<()> {
+    let key = source.key();
+    if let Some(RunKey(run)) = run {
+        transaction
+            .prepare_cached("DELETE FROM queue WHERE run = ?1 AND source = ?2")?
+            .execute((run, &key))?;
+    }
+    if *is_current {
+        transaction
+            .prepare_cached("UPDATE documents SET stamp = ?2 WHERE id = ?1")?
+            .execute((record::id_value(DocumentId::of(source)), stamp))?;
+        transaction.prepare_cached("DELETE FROM skipped WHERE source = ?1")?.execute([key])?;
+    } else {
+        // Trouble that can pass by itself has no hash, and is tried again.
+        transaction
+            .prepare_cached(
+                "UPDATE skipped SET stamp = ?2, readers = ?3
+                 WHERE source = ?1 AND content_hash IS NOT NULL",
+            )?
+            .execute((key, stamp, readers))?;
+    }
+    Ok(())
+}
+
+fn queued_file(row: &Row<'_>) -> rusqlite::Result<QueuedFile> {
+    Ok(QueuedFile {
+        source: record::source(row, 0)?,
+        bytes: record::count(row, 1)?,
+        modified: row.get(2)?,
+        stamp: row.get(3)?,
+        place: row.get(4)?,
+        attempts: row.get(5)?,
+    })
+}

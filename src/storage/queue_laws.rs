@@ -1,0 +1,257 @@
+//! What holds for the queue and for vectors that are used again.
+
+use std::path::PathBuf;
+
+use proptest::prelude::*;
+use tempfile::TempDir;
+
+use super::laws::{document, file, fresh, model};
+use super::*;
+use crate::data::{DocumentId, EmbeddedDocument, InputHash, Source};
+
+fn queued(source: &Source, place: i64) -> QueuedFile {
+    let (bytes, modified, stamp, attempts) = (3, Some(7), Some(7_000), 0);
+    QueuedFile { source: source.clone(), bytes, modified, stamp, place, attempts }
+}
+
+fn run(store: &Store) -> (RunKey, RunLease) {
+    store.begin_run(&[PathBuf::from("/r")], None, 1).unwrap()
+}
+
+fn stamp(source: &Source) -> SourceStamp {
+    SourceStamp { source: source.clone(), stamp: Some(7_000), readers: 1, is_current: true }
+}
+
+fn with_inputs(source: &Source, text: &str) -> EmbeddedDocument {
+    let mut embedded = document(source, text);
+    let lines = text.split_inclusive('\n');
+    embedded.inputs = lines.map(|line| InputHash::of(&[], &[line.len() as u32])).collect();
+    embedded
+}
+
+fn settle(store: &Store, run: RunKey, documents: &[EmbeddedDocument]) -> u64 {
+    let stamps: Vec<_> = documents.iter().map(|d| stamp(&d.document.source)).collect();
+    let settled =
+        Settled { run: Some(run), documents, outdated: &[], skipped: &[], stamps: &stamps };
+    store.settle(&model("words"), &settled, 1).unwrap()
+}
+
+fn names(taken: &[QueuedFile]) -> Vec<String> {
+    taken.iter().map(|file| file.source.name()).collect()
+}
+
+#[test]
+fn files_come_in_their_order_and_once() {
+    let (_dir, store) = fresh();
+    let (run, _lease) = run(&store);
+    let files = [("/b", 1), ("/c", 0), ("/a", 1)].map(|(path, place)| queued(&file(path), place));
+    assert_eq!(store.enqueue(run, &files, 1).unwrap(), []);
+    assert_eq!(names(&store.take(run, 2).unwrap()), ["c", "a"]);
+    let counts = store.queue_counts().unwrap();
+    assert_eq!((counts.queued, counts.extracting, counts.new), (1, 2, 3));
+    assert_eq!(names(&store.take(run, 9).unwrap()), ["b"]);
+    assert_eq!(names(&store.take(run, 9).unwrap()), [""; 0]);
+    settle(&store, run, &[with_inputs(&file("/b"), "one")]);
+    assert_eq!(store.queue_counts().unwrap().extracting, 2);
+    store.end_run(run).unwrap();
+    assert_eq!(store.queue_counts().unwrap(), QueueCounts::default());
+    assert_eq!(store.runs().unwrap(), []);
+}
+
+#[test]
+fn what_looks_as_it_did_is_not_queued() {
+    let (_dir, store) = fresh();
+    let (run, _lease) = run(&store);
+    let (a, b) = (file("/a"), file("/b"));
+    store.enqueue(run, &[queued(&a, 0), queued(&b, 0)], 1).unwrap();
+    let documents = [document(&a, "abc")];
+    let hash = Some(documents[0].document.content_hash);
+    let skipped = [SkippedSource {
+        source: b.clone(),
+        reason: "binary".to_owned(),
+        stamp: Some(FileStamp { bytes: 3, modified: Some(7), content_hash: hash }),
+        attempts: 0,
+    }];
+    let stamps = [stamp(&a), SourceStamp { is_current: false, ..stamp(&b) }];
+    let (run_of, outdated) = (Some(run), &[][..]);
+    let settled = Settled {
+        run: run_of,
+        documents: &documents,
+        outdated,
+        skipped: &skipped,
+        stamps: &stamps,
+    };
+    store.settle(&model("words"), &settled, 1).unwrap();
+
+    let again = |file: QueuedFile, readers| store.enqueue(run, &[file], readers).unwrap();
+    assert_eq!(again(queued(&a, 0), 1), [Settlement::Unchanged { bytes: 3 }]);
+    assert!(matches!(again(queued(&b, 0), 1).as_slice(), [Settlement::Skipped { .. }]));
+    // Touched, of another size, or still young enough to be written unseen.
+    for changed in [
+        QueuedFile { stamp: Some(8_000), ..queued(&a, 0) },
+        QueuedFile { bytes: 4, ..queued(&a, 0) },
+        QueuedFile { stamp: None, ..queued(&a, 0) },
+    ] {
+        assert_eq!(again(changed.clone(), 1), [], "{changed:?}");
+    }
+    // Readers that read more.
+    assert_eq!(again(queued(&b, 0), 2), []);
+    store.unstamp(&[PathBuf::from("/b")]).unwrap();
+    assert_eq!(again(queued(&b, 0), 1), []);
+}
+
+#[test]
+fn what_a_dead_process_had_in_hand_comes_last_and_a_suspect_alone() {
+    let (_dir, store) = fresh();
+    let (run, lease) = run(&store);
+    store.enqueue(run, &[queued(&file("/a"), 0), queued(&file("/b"), 5)], 1).unwrap();
+    assert_eq!(names(&store.take(run, 1).unwrap()), ["a"]);
+    drop(lease);
+    let lease = store.adopt_run(run).unwrap().unwrap();
+    assert_eq!(names(&store.take(run, 9).unwrap()), ["b", "a"]);
+    drop(lease);
+    for _ in 0..2 {
+        drop(store.adopt_run(run).unwrap().unwrap());
+        store.take(run, 9).unwrap();
+    }
+    drop(store.adopt_run(run).unwrap().unwrap());
+    store.enqueue(run, &[queued(&file("/c"), 9_999_999)], 1).unwrap();
+    let alone = store.take(run, 9).unwrap();
+    assert_eq!((alone.len(), alone[0].attempts), (1, 3), "{alone:?}");
+}
+
+#[test]
+fn a_process_that_ends_in_order_makes_nobody_a_suspect() {
+    let (_dir, store) = fresh();
+    let (run, _lease) = run(&store);
+    store.enqueue(run, &[queued(&file("/a"), 0)], 1).unwrap();
+    for _ in 0..9 {
+        assert_eq!(store.take(run, 9).unwrap()[0].attempts, 0);
+        store.put_back(run).unwrap();
+    }
+}
+
+#[test]
+fn one_process_at_a_time_has_a_run() {
+    let (dir, store) = fresh();
+    let other = Store::open(dir.path()).unwrap();
+    let (run, lease) = run(&store);
+    assert!(other.adopt_run(run).unwrap().is_none());
+    drop(lease);
+    assert!(other.adopt_run(run).unwrap().is_some());
+}
+
+#[test]
+fn a_file_belongs_to_the_run_that_queued_it_last() {
+    let (_dir, store) = fresh();
+    let ((old, _a), (new, _b)) = (run(&store), run(&store));
+    let a = file("/a");
+    store.enqueue(old, &[queued(&a, 0)], 1).unwrap();
+    store.take(old, 1).unwrap();
+    store.enqueue(new, &[queued(&a, 0)], 1).unwrap();
+    // Read before the file was queued once more, so it may be the older version.
+    settle(&store, old, &[with_inputs(&a, "old")]);
+    assert_eq!(store.counts().unwrap().documents, 0);
+    settle(&store, new, &[with_inputs(&a, "new")]);
+    assert_eq!(store.counts().unwrap().documents, 1);
+}
+
+fn known(store: &Store, of: &Source, lengths: &[u32]) -> Vec<bool> {
+    let inputs: Vec<_> = lengths.iter().map(|length| InputHash::of(&[], &[*length])).collect();
+    let known = store.known_vectors(&model("words"), DocumentId::of(of), &inputs).unwrap();
+    known.iter().map(Option::is_some).collect()
+}
+
+#[test]
+fn vectors_are_found_by_what_the_encoder_got() {
+    let (_dir, store) = fresh();
+    let (a, b) = (file("/a"), file("/b"));
+    let stored = with_inputs(&a, "1\n22\n333\n");
+    store.commit_document(&stored, 1).unwrap();
+    // By its own document and by any other.
+    assert_eq!(known(&store, &a, &[4, 9, 2]), [true, false, true]);
+    assert_eq!(known(&store, &b, &[4, 9, 2]), [true, false, true]);
+    let found =
+        store.known_vectors(&model("words"), DocumentId::of(&b), &[stored.inputs[1]]).unwrap();
+    let half = |value: f32| half::f16::from_f32(value).to_f32();
+    let expected: Vec<f32> = stored.embeddings[1].as_slice().iter().map(|v| half(*v)).collect();
+    assert_eq!(found[0].as_ref().unwrap().as_slice(), expected);
+    // Not of another model, and not when they have gone.
+    let other = model("pictures");
+    assert_eq!(
+        store.known_vectors(&other, DocumentId::of(&a), &stored.inputs).unwrap(),
+        [None, None, None]
+    );
+    store.remove(&[a.clone()]).unwrap();
+    assert_eq!(known(&store, &a, &[4]), [false]);
+}
+
+#[test]
+fn a_copy_has_the_vectors_of_what_it_is_a_copy_of() {
+    let (_dir, store) = fresh();
+    let stored = with_inputs(&file("/a"), "1\n22\n");
+    store.commit_document(&stored, 1).unwrap();
+    let copy = document(&file("/b"), "1\n22\n");
+    let twin = |copy: &EmbeddedDocument| {
+        store.twin(&model("words"), &copy.document, &copy.chunks).unwrap()
+    };
+    let found = twin(&copy).unwrap();
+    assert_eq!((found.inputs, found.embeddings.len()), (stored.inputs.clone(), 2));
+    let mut cut_otherwise = copy.clone();
+    cut_otherwise.chunks[0].range.end += 1;
+    assert_eq!(twin(&cut_otherwise), None);
+    assert_eq!(twin(&document(&file("/c"), "1\n23\n")), None);
+    assert_eq!(twin(&stored), None, "a document is no copy of itself");
+}
+
+#[test]
+fn vectors_of_an_unfinished_document_are_kept_until_no_run_is_left() {
+    let (_dir, store) = fresh();
+    let (run, _lease) = run(&store);
+    let made = with_inputs(&file("/a"), "1\n22\n");
+    let pairs: Vec<_> = made.inputs.iter().copied().zip(made.embeddings).collect();
+    store.keep_vectors(&model("words"), &pairs[..1]).unwrap();
+    assert_eq!(known(&store, &file("/a"), &[2, 3]), [true, false]);
+    store.end_run(run).unwrap();
+    assert_eq!(known(&store, &file("/a"), &[2, 3]), [false, false]);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    /// Whatever is taken, stored and killed: a file is on the queue, or it is stored, and never neither.
+    #[test]
+    fn no_file_is_lost(steps in prop::collection::vec((0_u8..4, 1_usize..4), 1..30)) {
+        let dir = TempDir::new().unwrap();
+        let store = laws::open(dir.path());
+        let (run, mut lease) = run(&store);
+        let files: Vec<_> = (0..12).map(|n| queued(&file(&format!("/{n:02}")), n)).collect();
+        store.enqueue(run, &files, 1).unwrap();
+        let mut taken = Vec::new();
+        for (step, many) in steps {
+            match step {
+                0 => taken.extend(store.take(run, many).unwrap()),
+                1 => {
+                    let many = many.min(taken.len());
+                    let documents: Vec<_> =
+                        taken.drain(..many).map(|f: QueuedFile| with_inputs(&f.source, "x")).collect();
+                    settle(&store, run, &documents);
+                }
+                2 => {
+                    drop(lease);
+                    taken.clear();
+                    lease = store.adopt_run(run).unwrap().unwrap();
+                }
+                _ => {
+                    store.put_back(run).unwrap();
+                    taken.clear();
+                }
+            }
+            let counts = store.queue_counts().unwrap();
+            let stored = store.counts().unwrap().documents;
+            prop_assert_eq!(counts.queued + counts.extracting + stored, 12);
+            prop_assert_eq!(counts.extracting, taken.len() as u64);
+        }
+        drop(lease);
+    }
+}

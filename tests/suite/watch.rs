@@ -1,0 +1,210 @@
+//! Watched folders, from the engine that a window has open.
+
+use std::fs;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use lodestone::config::{Config, Settings};
+use lodestone::engine::{
+    Engine, EngineEvent, JobOutcome, Pace, RootState, SearchMode, SearchRequest, Status,
+};
+use tempfile::TempDir;
+
+use crate::process::PATIENCE;
+
+/// How soon an edit is to be found.
+const FOUND_WITHIN: Duration = Duration::from_secs(2);
+
+struct Place {
+    dir: TempDir,
+}
+
+impl Place {
+    fn new() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        fs::create_dir(dir.path().join("files")).unwrap();
+        Self { dir }
+    }
+
+    fn files(&self) -> PathBuf {
+        self.dir.path().join("files").canonicalize().unwrap()
+    }
+
+    fn write(&self, name: &str, content: &str) {
+        let path = self.files().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, content).unwrap();
+    }
+
+    fn config(&self) -> Config {
+        Config { keeps_up: true, ..Config::new(self.dir.path().join("data")) }
+    }
+
+    /// With its files indexed and watched.
+    async fn open(&self) -> Engine {
+        let engine = Engine::open(self.config()).unwrap();
+        let outcome = engine.index(vec![self.files()]).outcome().await;
+        assert!(matches!(outcome, JobOutcome::Done(_)), "{outcome:?}");
+        let watched = |status: &Status| status.roots[0].state == RootState::Watched;
+        until(&engine, watched).await;
+        engine
+    }
+}
+
+/// Looks at the status after every event, and panics when what is waited for does not come.
+async fn until(engine: &Engine, is_so: impl Fn(&Status) -> bool) -> Status {
+    let mut tick = tokio::time::interval(Duration::from_millis(20));
+    let end = Instant::now() + PATIENCE;
+    loop {
+        let status = engine.status().await.unwrap();
+        if is_so(&status) {
+            return status;
+        }
+        assert!(Instant::now() < end, "{status:?}");
+        tick.tick().await;
+    }
+}
+
+async fn found(engine: &Engine, word: &str) -> Vec<String> {
+    let mut request = SearchRequest::new(word);
+    request.mode = SearchMode::Keyword;
+    let response = engine.search(request).await.unwrap();
+    response.hits.iter().map(|hit| hit.document.source.name()).collect()
+}
+
+async fn until_found(engine: &Engine, word: &str, expected: &[&str]) -> Duration {
+    let started = Instant::now();
+    let mut events = engine.events();
+    while found(engine, word).await != expected {
+        let next = tokio::time::timeout(PATIENCE, events.recv()).await;
+        assert!(next.is_ok(), "{word} is not found");
+    }
+    started.elapsed()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_edit_in_a_watched_folder_is_found_within_two_seconds() {
+    let place = Place::new();
+    place.write("a.md", "# A\n\nBefore the edit.\n");
+    let engine = place.open().await;
+    place.write("a.md", "# A\n\nA pangolin after the edit.\n");
+    let took = until_found(&engine, "pangolin", &["a.md"]).await;
+    println!("an edit was found after {took:?}");
+    assert!(took < FOUND_WITHIN, "{took:?}");
+
+    place.write("new/deep/b.md", "# B\n\nA quokka.\n");
+    until_found(&engine, "quokka", &["b.md"]).await;
+    fs::rename(place.files().join("new"), place.files().join("old")).unwrap();
+    until_found(&engine, "in:old quokka", &["b.md"]).await;
+    until_found(&engine, "in:new quokka", &[]).await;
+    fs::remove_file(place.files().join("a.md")).unwrap();
+    until_found(&engine, "pangolin", &[]).await;
+    engine.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_left_out_stays_out_when_it_changes() {
+    let place = Place::new();
+    place.write(".gitignore", "build/\n");
+    place.write("a.md", "one\n");
+    let engine = place.open().await;
+    place.write("build/b.md", "A wombat.\n");
+    place.write("node_modules/c.md", "A wombat.\n");
+    place.write("~$d.md", "A wombat.\n");
+    place.write("e.md", "A wombat.\n");
+    until_found(&engine, "wombat", &["e.md"]).await;
+    let status = engine.status().await.unwrap();
+    assert_eq!((status.documents, status.skipped.len()), (2, 0), "{status:?}");
+    engine.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_folder_that_is_not_there_is_offline_and_nothing_of_it_is_forgotten() {
+    let place = Place::new();
+    place.write("a.md", "A numbat.\n");
+    let engine = place.open().await;
+    let away = place.dir.path().join("away");
+    fs::rename(place.files(), &away).unwrap();
+    let files = place.dir.path().join("files");
+    until(&engine, |status| status.roots[0].state == RootState::Offline).await;
+    assert_eq!(found(&engine, "numbat").await, ["a.md"]);
+    let JobOutcome::Done(report) = engine.index(vec![files.clone()]).outcome().await else {
+        panic!()
+    };
+    assert_eq!((report.removed, report.skipped.len()), (0, 1), "{report:?}");
+    assert!(report.skipped[0].reason.starts_with("offline"), "{report:?}");
+    assert_eq!(engine.status().await.unwrap().skipped.len(), 0);
+
+    // What changed meanwhile is seen when it is back.
+    fs::write(away.join("b.md"), "A quoll.\n").unwrap();
+    fs::rename(&away, &files).unwrap();
+    until(&engine, |status| status.roots[0].state == RootState::Watched).await;
+    until_found(&engine, "quoll", &["b.md"]).await;
+    engine.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_left_goes_on_at_the_next_start_without_being_asked() {
+    let place = Place::new();
+    for at in 0..40 {
+        let prose = "Rivers carry sand and silt from the mountains down to the sea. ".repeat(30);
+        place.write(&format!("river-{at:02}.txt"), &format!("River number {at}.\n\n{prose}"));
+    }
+    let engine = Engine::open(place.config()).unwrap();
+    let mut events = engine.events();
+    let job = engine.index(vec![place.files()]);
+    while !matches!(events.recv().await.unwrap(), EngineEvent::IndexChanged { documents: 1.., .. })
+    {
+    }
+    engine.close().await;
+    let JobOutcome::Cancelled(report) = job.outcome().await else { panic!("was not cut short") };
+    assert!(report.indexed < 40, "the run was over before it could be closed: add files");
+    drop(engine);
+
+    let engine = Engine::open(place.config()).unwrap();
+    until(&engine, |status| status.documents == 40 && status.queue.runs == 0).await;
+    // One that a person cancels is not gone on with.
+    place.write("more.md", "more\n");
+    let job = engine.index(vec![place.files()]);
+    job.cancel();
+    job.outcome().await;
+    until(&engine, |status| status.queue.runs == 0).await;
+    engine.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn while_it_is_paused_nothing_is_begun_also_after_a_restart() {
+    let place = Place::new();
+    let engine = place.open().await;
+    engine.pause(true).await.unwrap();
+    place.write("a.md", "A bilby.\n");
+    let waiting = |status: &Status| status.queue.counts.queued == 1;
+    let status = until(&engine, waiting).await;
+    assert_eq!((status.queue.pace, status.documents, status.sources), (Pace::Paused, 0, 1));
+    let coverage = engine.search(SearchRequest::new("bilby")).await.unwrap().coverage;
+    assert_eq!((coverage.indexed, coverage.known), (0, 1));
+    engine.close().await;
+    drop(engine);
+    let engine = Engine::open(place.config()).unwrap();
+    until(&engine, waiting).await;
+    engine.pause(false).await.unwrap();
+    until_found(&engine, "bilby", &["a.md"]).await;
+    engine.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn exclusions_and_watching_are_a_persons_choice() {
+    let place = Place::new();
+    place.write("a.md", "A potoroo.\n");
+    let engine = place.open().await;
+    let data = place.config().data_dir;
+    Settings::update(&data, |settings| settings.exclusions = vec!["*.secret".into()]).unwrap();
+    place.write("b.secret", "A potoroo.\n");
+    place.write("c.md", "A potoroo.\n");
+    until(&engine, |status| status.documents == 2).await;
+    assert_eq!(engine.status().await.unwrap().exclusions, ["*.secret"]);
+    assert!(engine.watch(place.files(), false).await.unwrap());
+    until(&engine, |status| status.roots[0].state == RootState::Unwatched).await;
+    assert!(!engine.watch(place.files().join("unknown"), false).await.unwrap());
+    engine.close().await;
+}
