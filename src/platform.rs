@@ -6,11 +6,15 @@
 mod clock;
 mod directory;
 mod file;
+mod memory;
 mod path;
+mod program;
 mod simd;
 
 pub use clock::now_seconds;
 pub use directory::{DATA_DIR_VARIABLE, DirectoryError, data_dir, restrict_to_owner};
 pub use file::{directory_bytes, free_bytes, is_cloud_placeholder, modified_seconds};
+pub use memory::{LimitedAllocator, limit_memory};
 pub use path::resolve;
+pub use program::{own_program, without_window};
 pub use simd::{SIMD_VARIABLE, Simd};
