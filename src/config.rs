@@ -35,6 +35,8 @@ pub struct Config {
     /// Whether a switch of the embedding model is begun or taken up again; a command that is over in
     /// a second leaves it to the others.
     pub switches_model: bool,
+    /// The program that reads binary formats for this one; `None` for the running program.
+    pub reader_program: Option<PathBuf>,
 }
 
 impl Config {
@@ -50,6 +52,7 @@ impl Config {
             threads: None,
             lanes: None,
             switches_model: true,
+            reader_program: None,
         }
     }
 

@@ -7,7 +7,6 @@ use super::scan::{self, FoundFile};
 use super::{IngestError, Pipeline};
 use crate::config::Limits;
 use crate::data::{ChunkedDocument, ContentHash, Source};
-use crate::extract;
 use crate::storage::{FileStamp, SkippedSource};
 
 /// What became of one file, before embedding.
@@ -54,8 +53,12 @@ pub(super) fn read_file(
     if pipeline.store().fingerprint(&source)? == Some(content_hash) {
         return Ok(ReadFile::Unchanged { bytes: file.bytes });
     }
-    match extract::read_document(source.clone(), bytes, file.modified) {
+    match pipeline.readers().read_document(source.clone(), bytes, file.modified) {
         Ok(document) => Ok(ReadFile::Chunked(Box::new(pipeline.chunk(document)?))),
+        Err(trouble) if !trouble.is_of_the_file() => {
+            let skipped = SkippedSource { source, reason: trouble.to_string(), stamp: None };
+            Ok(ReadFile::Skipped(SkippedFile { skipped, bytes: file.bytes, replaces: false }))
+        }
         Err(unreadable) => {
             let stamp = FileStamp {
                 bytes: file.bytes,
