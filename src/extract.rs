@@ -28,6 +28,7 @@ mod title;
 mod xml;
 
 use std::borrow::Cow;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use serde::{Deserialize, Serialize};
 
@@ -114,8 +115,8 @@ struct Extracted {
     locators: LocatorMap,
 }
 
-/// Reads a file or page in this process. Takes time and memory linear in the size; never panics, as
-/// far as the parsers of others that read the binary formats do not.
+/// Reads a file or page in this process; never panics. For text the time and memory are linear in the
+/// size; what the parsers of binary formats take nobody knows, so [`Readers`] is for files of others.
 ///
 /// `modified` is in seconds since the Unix epoch and is passed on.
 ///
@@ -165,6 +166,15 @@ impl Origin {
             modified,
         }
     }
+}
+
+/// What a reader finds, or that it panicked: a parser of others may, over a file or over one inside it.
+fn caught(read: impl FnOnce() -> Result<Extracted, Unreadable>) -> Result<Extracted, Unreadable> {
+    catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(|panic| {
+        let message = panic.downcast_ref::<&str>().copied();
+        let message = message.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+        Err(Unreadable::ReaderCrashed { how: message.unwrap_or("a panic").to_owned() })
+    })
 }
 
 fn extract(name: &str, from_web: bool, bytes: Vec<u8>) -> Result<Extracted, Unreadable> {

@@ -1,7 +1,7 @@
 //! Formats whose bytes are no text: which of them a file is, and who reads it.
 
 use super::package::Package;
-use super::{Extracted, Unreadable, archive, epub, mail, office, pdf};
+use super::{Extracted, Unreadable, archive, caught, epub, mail, office, pdf};
 use office::Workbook;
 
 /// A format that is told by its first bytes, or by its name where these say nothing, and whose parser
@@ -62,6 +62,10 @@ impl Container {
         name: &str,
         levels_left: u32,
     ) -> Result<Extracted, Unreadable> {
+        caught(|| self.parse(bytes, name, levels_left))
+    }
+
+    fn parse(self, bytes: Vec<u8>, name: &str, levels_left: u32) -> Result<Extracted, Unreadable> {
         match self {
             Self::Pdf => pdf::read(bytes, name),
             Self::Rtf => office::read_rtf(&bytes, name),

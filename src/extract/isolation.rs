@@ -17,7 +17,7 @@ use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
 use super::container::Container;
-use super::{Extracted, Origin, Unreadable, extract};
+use super::{Extracted, Origin, Unreadable, caught, extract};
 use crate::data::{Document, Source};
 use crate::platform;
 use frame::Request;
@@ -69,13 +69,18 @@ impl Readers {
         Ok(origin.document(source, extracted, modified))
     }
 
-    fn read_apart(&self, request: Request) -> Result<Extracted, Unreadable> {
-        let mut reader = self.reader()?;
-        let read = reader.read(request, &self.limits);
-        if reader.is_usable() {
-            self.idle().push(reader);
+    fn read_apart(&self, mut request: Request) -> Result<Extracted, Unreadable> {
+        loop {
+            let mut reader = self.reader()?;
+            let read = reader.read(request, &self.limits);
+            if reader.is_usable() {
+                self.idle().push(reader);
+            }
+            match read {
+                Ok(read) => return read,
+                Err(not_taken) => request = not_taken,
+            }
         }
-        read
     }
 
     /// One that waits for work, else a new one.

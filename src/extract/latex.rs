@@ -115,7 +115,7 @@ mod tests {
                     50\\% \\subsection{B\n C}\n\\section{lost";
         let read = read(text.to_owned(), "paper.tex");
         let marks: Vec<_> = read.locators.iter().map(|(at, mark)| format!("{at} {mark}")).collect();
-        assert_eq!(marks, ["60 § A", "77 § A › B C"]);
+        assert_eq!(marks, ["58 § A", "76 § A › B C"]);
         assert_eq!((read.title.as_str(), read.text.as_str()), ("On real data & more", text));
     }
 

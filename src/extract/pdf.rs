@@ -34,9 +34,11 @@ pub(super) fn read(bytes: Vec<u8>, name: &str) -> Result<Extracted, Unreadable> 
     let (mut pages, nameless) = glyphs::collect(&pdf);
     let title_line = pages.iter().find_map(title_line);
     furniture::remove(&mut pages);
+    let mut pages: Vec<String> = pages.into_iter().map(page_text).collect();
+    spelling::heal(&mut pages);
     let (mut text, mut locators) = (String::new(), LocatorMap::default());
     for (number, page) in (1_u32..).zip(pages) {
-        let page = spelling::clean(&page_text(page));
+        let page = spelling::clean(&page);
         if page.is_empty() {
             continue;
         }

@@ -32,7 +32,7 @@ impl Prose {
     /// without text leaves no trace.
     pub(super) fn paragraph(&mut self, text: &str) {
         self.block("\n\n", "", text);
-        self.after_line = false;
+        self.after_line &= !self.rows.is_empty();
     }
 
     /// A list item, `depth` counted from one.

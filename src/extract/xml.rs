@@ -94,6 +94,8 @@ fn named(name: &str) -> Option<char> {
 
 #[cfg(test)]
 mod tests {
+    use std::fmt::Write as _;
+
     use super::*;
 
     fn seen(xml: &str) -> String {
@@ -101,9 +103,11 @@ mod tests {
         walk(xml, |node| match node {
             Node::Open(element) => {
                 let id = element.attr("id").unwrap_or_default();
-                seen.push_str(&format!("<{} {id}>", element.name));
+                let _ = write!(seen, "<{} {id}>", element.name);
             }
-            Node::Close(name) => seen.push_str(&format!("</{name}>")),
+            Node::Close(name) => {
+                let _ = write!(seen, "</{name}>");
+            }
             Node::Text(text) => seen.push_str(text),
         });
         seen

@@ -1,7 +1,7 @@
 use std::io::{self, BufReader, Read};
 use std::path::Path;
 use std::process::{Child, ChildStderr, Command, Stdio};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SendError, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
@@ -55,7 +55,8 @@ impl Reader {
         else {
             return Err(no_reader("it has no standard streams".to_owned()));
         };
-        let (requests, to_do) = sync_channel::<(Request, u64)>(1);
+        // Without room to wait in: a request is either taken or comes back.
+        let (requests, to_do) = sync_channel::<(Request, u64)>(0);
         let (done, replies) = sync_channel(1);
         let (greeting, greeted) = sync_channel(1);
         let idle_max = limits.idle_max;
@@ -90,7 +91,7 @@ impl Reader {
         }
     }
 
-    /// Whether it waits for work.
+    /// Whether its process runs.
     pub(super) fn is_alive(&mut self) -> bool {
         matches!(self.child.try_wait(), Ok(None))
     }
@@ -100,21 +101,24 @@ impl Reader {
         self.is_usable
     }
 
+    /// What it says of the file, or what became of it.
+    ///
     /// # Errors
-    /// What it says of the file; or what became of it.
+    /// With the request, when it has just given up waiting for one.
     pub(super) fn read(
         &mut self,
         request: Request,
         limits: &ReaderLimits,
-    ) -> Result<Extracted, Unreadable> {
+    ) -> Result<Result<Extracted, Unreadable>, Request> {
         let name = request.name.clone();
         let time_max_ms = limits.time_max.as_millis() as u64;
-        let reply = match self.requests.send((request, time_max_ms)) {
-            Ok(()) => self.replies.recv_timeout(limits.time_max),
-            Err(_) => Err(RecvTimeoutError::Disconnected),
-        };
+        if let Err(SendError((request, _))) = self.requests.send((request, time_max_ms)) {
+            self.is_usable = false;
+            return Err(request);
+        }
+        let reply = self.replies.recv_timeout(limits.time_max);
         if let Ok(Ok(read)) = reply {
-            return read;
+            return Ok(read);
         }
         self.is_usable = false;
         let is_late = matches!(reply, Err(RecvTimeoutError::Timeout));
@@ -123,7 +127,7 @@ impl Reader {
         let status = self.child.wait();
         let last_words = self.last_words();
         tracing::warn!(name, ?status, is_late, last_words, "a reader process was lost");
-        Err(if is_late {
+        let trouble = if is_late {
             Unreadable::TooSlow { seconds_max: limits.time_max.as_secs() }
         } else if last_words.contains(OUT_OF_MEMORY) {
             Unreadable::TooMuchMemory { mb_max: limits.memory_bytes_max >> 20 }
@@ -132,7 +136,8 @@ impl Reader {
         } else {
             let how = status.map_or_else(|error| error.to_string(), |status| status.to_string());
             Unreadable::ReaderCrashed { how }
-        })
+        };
+        Ok(Err(trouble))
     }
 
     fn last_words(&self) -> String {

@@ -1,13 +1,11 @@
-use std::any::Any;
 use std::io::{self, BufReader};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
 use super::frame::{self, HELLO, Request};
-use super::{Unreadable, extract};
+use super::{caught, extract};
 use crate::platform;
 
 /// The first argument of a program that is started to read files; the memory it may use in bytes is
@@ -53,10 +51,7 @@ fn answer_all() -> io::Result<()> {
             misbehave(&request.name);
             extract(&request.name, request.from_web, request.bytes)
         };
-        let reply = catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(|panic| {
-            Err(Unreadable::ReaderCrashed { how: message(&*panic).to_owned() })
-        });
-        frame::write_reply(&mut io::stdout().lock(), reply)?;
+        frame::write_reply(&mut io::stdout().lock(), caught(read))?;
     }
     Ok(())
 }
@@ -70,14 +65,6 @@ fn watch(limit: Duration) -> io::Result<mpsc::Sender<()>> {
         }
     })?;
     Ok(alive)
-}
-
-fn message(panic: &(dyn Any + Send)) -> &str {
-    panic
-        .downcast_ref::<&str>()
-        .copied()
-        .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
-        .unwrap_or("a panic")
 }
 
 /// What a parser may do to its process, for tests: asked for by the name of the file, and in programs

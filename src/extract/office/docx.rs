@@ -169,7 +169,7 @@ impl<'a> Writer<'a> {
                     "br" | "cr" => self.push("\n"),
                     "noBreakHyphen" => self.push("-"),
                     "pStyle" => {
-                        self.set_style(value().and_then(|id| self.styles.get(&id).copied()))
+                        self.set_style(value().and_then(|id| self.styles.get(&id).copied()));
                     }
                     "outlineLvl" => {
                         self.set_style(outline_level(value().as_deref()).map(Style::Heading));

@@ -123,9 +123,9 @@ impl Writer {
                 let offset = self.prose.next_offset();
                 self.slide = Some(Slide { offset, title: None, in_title: false });
             }
+            "notes" => self.is_speaker = true,
             "frame" => {
                 let class = open.attr("class");
-                self.is_speaker |= class.as_deref() == Some("notes");
                 if let Some(slide) = &mut self.slide {
                     slide.in_title = class.as_deref() == Some("title");
                 }
@@ -140,8 +140,8 @@ impl Writer {
             "list" => self.lists = self.lists.saturating_sub(1),
             "note-body" | "annotation" => self.notes = self.notes.saturating_sub(1),
             "table-row" => self.prose.close_row(),
+            "notes" => self.is_speaker = false,
             "frame" => {
-                self.is_speaker = false;
                 if let Some(slide) = &mut self.slide {
                     slide.in_title = false;
                 }

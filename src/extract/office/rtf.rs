@@ -5,6 +5,8 @@
 mod charset;
 mod token;
 
+use std::collections::HashMap;
+
 use encoding_rs::Encoding;
 
 use self::charset::{Fonts, of_codepage};
@@ -47,6 +49,7 @@ enum Destination {
     Body,
     Title,
     FontTable,
+    StyleSheet,
     Nowhere,
 }
 
@@ -88,6 +91,11 @@ struct Reader {
     high_surrogate: Option<u16>,
     paragraph: String,
     level: Option<u8>,
+    /// Whether the paragraph is an item of a list.
+    is_item: bool,
+    /// Outline levels of styles, and the style that is being defined.
+    styles: HashMap<i32, u8>,
+    style: i32,
     in_row: bool,
     title: String,
     prose: Prose,
@@ -152,7 +160,10 @@ impl Reader {
         match self.group.destination {
             Destination::Body if !self.group.is_hidden => self.paragraph.push_str(text),
             Destination::Title => self.title.push_str(text),
-            Destination::Body | Destination::FontTable | Destination::Nowhere => {}
+            Destination::Body
+            | Destination::FontTable
+            | Destination::StyleSheet
+            | Destination::Nowhere => {}
         }
     }
 
@@ -175,17 +186,23 @@ impl Reader {
             }
             b"fcharset" => self.fonts.set_charset(value.unwrap_or(0)),
             b"title" if self.is_body_or_nowhere() => self.group.destination = Destination::Title,
-            b"info" | b"colortbl" | b"stylesheet" | b"pict" | b"header" | b"headerl"
-            | b"headerr" | b"headerf" | b"footer" | b"footerl" | b"footerr" | b"footerf"
-            | b"fldinst" | b"object" | b"author" | b"operator" | b"company" | b"listtable"
-            | b"generator" | b"xe" | b"tc" | b"themedata" | b"datastore" | b"revtbl" | b"atnid"
-            | b"atnauthor" => {
+            b"stylesheet" => self.group.destination = Destination::StyleSheet,
+            b"s" => self.style(value.unwrap_or(0)),
+            // The bullet or number as it was painted.
+            b"listtext" | b"pntext" => {
+                self.is_item |= self.group.destination == Destination::Body;
+                self.group.destination = Destination::Nowhere;
+            }
+            b"info" | b"colortbl" | b"pict" | b"header" | b"headerl" | b"headerr" | b"headerf"
+            | b"footer" | b"footerl" | b"footerr" | b"footerf" | b"fldinst" | b"object"
+            | b"author" | b"operator" | b"company" | b"listtable" | b"generator" | b"xe"
+            | b"tc" | b"themedata" | b"datastore" | b"revtbl" | b"atnid" | b"atnauthor" => {
                 self.group.destination = Destination::Nowhere;
             }
             b"footnote" | b"annotation" => {
-                if self.group.destination == Destination::Nowhere && word == b"annotation" {
-                    self.group.destination = Destination::Body;
-                }
+                // Some writers mark them as what may be passed over.
+                self.group.destination =
+                    self.above.last().map_or(Destination::Body, |around| around.destination);
                 if !self.group.is_note {
                     self.group.is_note = true;
                     self.push(" (");
@@ -195,10 +212,10 @@ impl Reader {
             b"uc" => self.group.fallback_bytes = value.unwrap_or(1).clamp(0, 8) as usize,
             b"u" => self.unicode(value.unwrap_or(0)),
             b"par" | b"sect" | b"page" => self.end_paragraph(),
-            b"pard" => self.level = None,
+            b"pard" => (self.level, self.is_item) = (None, false),
             b"outlinelevel" => {
-                self.level =
-                    value.and_then(|level| u8::try_from(level).ok()).map(|level| level + 1);
+                let level = value.and_then(|level| u8::try_from(level).ok());
+                self.outline(level.map(|level| level.saturating_add(1)));
             }
             b"trowd" => self.open_row(),
             b"cell" => self.end_cell(),
@@ -208,6 +225,23 @@ impl Reader {
                     self.push(text);
                 }
             }
+        }
+    }
+
+    /// A paragraph is of this style, or the style sheet goes on to it.
+    fn style(&mut self, style: i32) {
+        if self.group.destination == Destination::StyleSheet {
+            self.style = style;
+        } else if let Some(level) = self.styles.get(&style) {
+            self.level = Some(*level);
+        }
+    }
+
+    fn outline(&mut self, level: Option<u8>) {
+        if self.group.destination != Destination::StyleSheet {
+            self.level = level;
+        } else if let Some(level) = level {
+            self.styles.insert(self.style, level);
         }
     }
 
@@ -241,6 +275,7 @@ impl Reader {
         let text = std::mem::take(&mut self.paragraph);
         match self.level {
             Some(level @ 1..=6) => self.prose.heading(level, &text),
+            _ if std::mem::take(&mut self.is_item) => self.prose.item(1, &text),
             _ => self.prose.paragraph(&text),
         }
     }
@@ -317,11 +352,25 @@ mod tests {
     }
 
     #[test]
+    fn styles_say_what_a_heading_is() {
+        let styles = r"{\stylesheet{\s2\outlinelevel1 H;}}";
+        let rtf = format!(r"{{\rtf1{styles}\pard\s2 Top\par\pard x{{\*\footnote n}}\par}}");
+        check(&rtf, "## Top\n\nx (n)\n");
+    }
+
+    #[test]
+    fn items_of_a_list_have_one_bullet() {
+        let item = |text: &str| format!(r"{{\listtext\'b7\tab}}{text}\par");
+        let rtf = format!(r"{{\rtf1 a\par\pard{}{}\pard b}}", item("One"), item("Two"));
+        check(&rtf, "a\n\n- One\n- Two\n\nb\n");
+    }
+
+    #[test]
     fn characters_of_every_kind() {
         check(r"{\rtf1\ansicpg1251 \'cf\'f0\'e8\'e2\'e5\'f2}", "Привет\n");
         let shift_jis = r"{\rtf1{\fonttbl{\f1\fcharset128 Gothic;}}\f1 \'94\'4c{\f0 cat}}";
         check(shift_jis, "猫cat\n");
-        check(r"{\rtf1 \u233?t\u233\'e9 {\uc0\u-10179\u-9087} \uc2\u8364 EUR}", "été 🦁 R\n");
+        check(r"{\rtf1 \u233?t\u233\'e9 {\uc0\u-10179\u-9087} \uc2\u8364 EUR}", "été 💁 €R\n");
     }
 
     #[test]

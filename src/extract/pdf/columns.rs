@@ -12,7 +12,10 @@ const BAND_GAP: f32 = 0.3;
 const COLUMN_LINES_MIN: usize = 4;
 
 /// Characters of the middle line of a column, at least; cells of tables have fewer.
-const COLUMN_CHARS_MIN: usize = 15;
+const COLUMN_CHARS_MIN: f32 = 15.0;
+
+/// Gutters that are tried, the widest first: a page has few, a broken file any number.
+const GUTTERS_MAX: usize = 8;
 
 /// Places that are tried for a cut across the page.
 const BANDS_MAX: usize = 64;
@@ -33,44 +36,64 @@ fn cut(segments: Vec<Segment>, cuts_left: usize, blocks: &mut Vec<Vec<Segment>>)
         blocks.extend((!segments.is_empty()).then_some(segments));
         return;
     }
-    let parts = match gutter(&segments, size) {
-        Some(x) => Some(segments.iter().cloned().partition(|segment| segment.left < x)),
-        None => band(&segments, size)
-            .map(|y| segments.iter().cloned().partition(|segment| segment.baseline < y)),
+    let all: Vec<&Segment> = segments.iter().collect();
+    let (first, second): (Vec<Segment>, Vec<Segment>) = if let Some(x) = gutter(&all, size) {
+        segments.into_iter().partition(|segment| segment.left < x)
+    } else if let Some(y) = band(&all, size) {
+        segments.into_iter().partition(|segment| segment.baseline < y)
+    } else {
+        blocks.push(segments);
+        return;
     };
-    match parts {
-        Some((first, second)) => {
-            let (first, second): (Vec<Segment>, Vec<Segment>) = (first, second);
-            cut(first, cuts_left - 1, blocks);
-            cut(second, cuts_left - 1, blocks);
-        }
-        None => blocks.push(segments),
-    }
+    cut(first, cuts_left - 1, blocks);
+    cut(second, cuts_left - 1, blocks);
 }
 
 /// Where a gutter without any text parts two columns of text.
-fn gutter(segments: &[Segment], size: f32) -> Option<f32> {
-    let spans = segments.iter().map(|segment| (segment.left, segment.right));
-    gaps(spans.collect(), GUTTER * size)
+fn gutter(segments: &[&Segment], size: f32) -> Option<f32> {
+    let spans = segments.iter().map(|segment| (segment.left, segment.right)).collect();
+    gaps(spans, GUTTER * size)
         .into_iter()
+        .take(GUTTERS_MAX)
         .map(|(start, end)| f32::midpoint(start, end))
         .find(|x| {
-            let half = |is_left: bool| {
-                segments.iter().filter(move |segment| (segment.left < *x) == is_left)
-            };
-            is_column(half(true)) && is_column(half(false)) && are_beside(half(true), half(false))
+            let (left, right): (Vec<&Segment>, Vec<&Segment>) =
+                segments.iter().copied().partition(|segment| segment.left < *x);
+            is_column(&left) && is_column(&right) && are_beside(&left, &right)
         })
 }
 
-/// Where a cut across leaves a part that has columns.
-fn band(segments: &[Segment], size: f32) -> Option<f32> {
-    let spans = segments.iter().map(|segment| (segment.top(), segment.bottom()));
-    gaps(spans.collect(), BAND_GAP * size).into_iter().take(BANDS_MAX).find_map(|(start, end)| {
-        let y = f32::midpoint(start, end);
-        let (above, below): (Vec<_>, Vec<_>) =
-            segments.iter().cloned().partition(|segment| segment.baseline < y);
-        (gutter(&above, size).is_some() || gutter(&below, size).is_some()).then_some(y)
-    })
+/// Where the largest part of the page that has columns begins, or else where it ends: at white space
+/// that goes all across.
+fn band(segments: &[&Segment], size: f32) -> Option<f32> {
+    let spans = segments.iter().map(|segment| (segment.top(), segment.bottom())).collect();
+    let mut cuts: Vec<f32> = gaps(spans, BAND_GAP * size)
+        .into_iter()
+        .take(BANDS_MAX)
+        .map(|(start, end)| f32::midpoint(start, end))
+        .collect();
+    cuts.sort_by(f32::total_cmp);
+    let mut strips: Vec<Vec<&Segment>> = vec![Vec::new(); cuts.len() + 1];
+    for segment in segments {
+        strips[cuts.partition_point(|cut| *cut < segment.baseline)].push(segment);
+    }
+    let mut best: Option<(usize, usize, usize)> = None;
+    for first in 0..strips.len() {
+        let mut part: Vec<&Segment> = Vec::new();
+        for (last, strip) in strips.iter().enumerate().skip(first) {
+            part.extend(strip);
+            let spans = part.iter().map(|segment| (segment.left, segment.right)).collect();
+            if gaps(spans, GUTTER * size).is_empty() {
+                break;
+            }
+            if best.is_none_or(|(.., count)| part.len() > count) && gutter(&part, size).is_some() {
+                best = Some((first, last, part.len()));
+            }
+        }
+    }
+    let (first, last, _) = best?;
+    // All of the page would have had the gutter, so one of the two is inside it.
+    first.checked_sub(1).or_else(|| (last < cuts.len()).then_some(last)).map(|at| cuts[at])
 }
 
 /// Gaps between intervals that are at least so wide, the widest first.
@@ -88,32 +111,29 @@ fn gaps(mut spans: Vec<(f32, f32)>, width_min: f32) -> Vec<(f32, f32)> {
     gaps
 }
 
-/// Whether segments are lines of running text, and not cells of a table.
-fn is_column<'a>(segments: impl Iterator<Item = &'a Segment> + Clone) -> bool {
+/// Whether segments, from top to bottom, are lines of running text, and not cells of a table.
+fn is_column(segments: &[&Segment]) -> bool {
     let mut lines = 0;
     let mut last = f32::NEG_INFINITY;
-    for segment in segments.clone() {
+    for segment in segments {
         if segment.baseline - last > 0.5 * segment.size {
             lines += 1;
         }
         last = last.max(segment.baseline);
     }
-    let chars = median(segments.map(|segment| segment.text.chars().count() as f32));
-    lines >= COLUMN_LINES_MIN && chars.is_some_and(|chars| chars >= COLUMN_CHARS_MIN as f32)
+    let chars = segments.iter().map(|segment| segment.text.chars().count() as f32);
+    lines >= COLUMN_LINES_MIN && median(chars).is_some_and(|chars| chars >= COLUMN_CHARS_MIN)
 }
 
 /// Whether two groups share at least half of the height of the smaller.
-fn are_beside<'a>(
-    left: impl Iterator<Item = &'a Segment>,
-    right: impl Iterator<Item = &'a Segment>,
-) -> bool {
+fn are_beside(left: &[&Segment], right: &[&Segment]) -> bool {
     let (left, right) = (height(left), height(right));
     let shared = left.1.min(right.1) - left.0.max(right.0);
     shared * 2.0 >= (left.1 - left.0).min(right.1 - right.0)
 }
 
-fn height<'a>(segments: impl Iterator<Item = &'a Segment>) -> (f32, f32) {
-    segments.fold((f32::INFINITY, f32::NEG_INFINITY), |(top, bottom), segment| {
+fn height(segments: &[&Segment]) -> (f32, f32) {
+    segments.iter().fold((f32::INFINITY, f32::NEG_INFINITY), |(top, bottom), segment| {
         (top.min(segment.top()), bottom.max(segment.bottom()))
     })
 }

@@ -3,6 +3,7 @@
 use hayro_interpret::font::{Glyph as PdfGlyph, GlyphRun};
 use hayro_interpret::hayro_cmap::{BfString, WritingMode};
 use hayro_interpret::hayro_syntax::Pdf;
+use hayro_interpret::hayro_syntax::object::{Dict, String as PdfString};
 use hayro_interpret::hayro_syntax::page::Page;
 use hayro_interpret::kurbo::{Affine, BezPath, Point, Rect, Vec2};
 use hayro_interpret::{
@@ -11,6 +12,7 @@ use hayro_interpret::{
 };
 
 use super::segment::{PageText, Segments};
+use super::spelling;
 
 /// Units of a glyph's own space in the size of its font.
 const UNITS: f64 = 1_000.0;
@@ -60,6 +62,15 @@ struct Painted {
     height: f64,
     nameless: usize,
     count: usize,
+    /// For each marked part of the page that is open, what the document says it reads as.
+    spoken: Vec<Option<Spoken>>,
+}
+
+/// A part of a page that reads as something else than its glyphs, such as a ligature or a word with a
+/// letter that its font does not name.
+struct Spoken {
+    text: String,
+    is_said: bool,
 }
 
 impl Painted {
@@ -71,6 +82,7 @@ impl Painted {
             height: f64::from(height),
             nameless: 0,
             count: 0,
+            spoken: Vec::new(),
         }
     }
 
@@ -82,13 +94,9 @@ impl Painted {
             return;
         }
         self.count += 1;
-        let text = match glyph.as_unicode() {
-            Some(BfString::Char(c)) => c.to_string(),
-            Some(BfString::String(text)) => text,
-            None => {
-                self.nameless += 1;
-                return;
-            }
+        let Some(text) = self.text(glyph) else {
+            self.nameless += 1;
+            return;
         };
         let along = transform * Point::new(UNITS, 0.0) - origin;
         let up = transform * Point::new(0.0, UNITS) - origin;
@@ -117,6 +125,20 @@ impl Painted {
     }
 }
 
+impl Painted {
+    /// What a glyph stands for; of a part that reads as something else, its first glyph stands for all.
+    fn text(&mut self, glyph: &PdfGlyph<'_>) -> Option<String> {
+        if let Some(spoken) = self.spoken.iter_mut().flatten().next() {
+            let is_said = std::mem::replace(&mut spoken.is_said, true);
+            return Some(if is_said { String::new() } else { spoken.text.clone() });
+        }
+        Some(match glyph.as_unicode()? {
+            BfString::Char(c) => c.to_string(),
+            BfString::String(text) => text,
+        })
+    }
+}
+
 /// Quarter turns, clockwise, of text that runs in a direction; `None` in between.
 fn quarter_turns(direction: Vec2) -> Option<usize> {
     let Vec2 { x, y } = direction;
@@ -135,6 +157,16 @@ impl<'a> Device<'a> for Painted {
         for glyph in run.glyphs() {
             self.push(props.transform * glyph.transform(), glyph, run.writing_mode());
         }
+    }
+
+    fn begin_marked_content(&mut self, _: &[u8], properties: Option<&Dict<'_>>) {
+        let actual = properties.and_then(|dict| dict.get::<PdfString<'_>>(b"ActualText"));
+        let text = actual.map(|text| spelling::property(text.as_bytes()));
+        self.spoken.push(text.map(|text| Spoken { text, is_said: false }));
+    }
+
+    fn end_marked_content(&mut self) {
+        self.spoken.pop();
     }
 
     fn draw_path(&mut self, _: &BezPath, _: DrawProps<'a>, _: &DrawMode) {}

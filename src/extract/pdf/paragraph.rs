@@ -1,7 +1,7 @@
 //! Lines to paragraphs.
 
 use super::segment::{Segment, median, rows};
-use super::spelling::joins_without_space;
+use super::spelling::{BROKEN, joins_without_space};
 
 /// White space inside a line that parts the cells of a table, in sizes of the letters.
 const CELL_GAP: f32 = 2.5;
@@ -141,7 +141,7 @@ impl Block {
     }
 }
 
-/// Appends the next line of a paragraph; a word that was broken at the end of the line is whole again.
+/// Appends the next line of a paragraph; where the end of the line broke a word, it leaves a mark.
 fn join(text: &mut String, line: &str) {
     let last = text.chars().next_back();
     let first = line.chars().next();
@@ -150,6 +150,7 @@ fn join(text: &mut String, line: &str) {
             let is_broken = text.chars().rev().nth(1).is_some_and(char::is_lowercase);
             if is_broken {
                 text.pop();
+                text.push(BROKEN);
             }
         }
         (Some(last), Some(first)) if joins_without_space(last, first) => {}

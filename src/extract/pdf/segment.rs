@@ -67,7 +67,11 @@ impl Segments {
     pub(super) fn push(&mut self, glyph: &Glyph, text: &str) {
         if text.trim().is_empty() {
             if let Some(open) = &mut self.open {
-                open.space = true;
+                open.space |= !text.is_empty();
+                // A glyph that was spoken for by another takes its room all the same.
+                if text.is_empty() && open.continues(glyph) {
+                    open.pen = glyph.x + glyph.width;
+                }
             }
             return;
         }

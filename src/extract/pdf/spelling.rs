@@ -1,5 +1,34 @@
 //! Letters as they are typed, whatever the typesetter made of them.
 
+use std::collections::HashSet;
+
+/// Stands where a word was broken at the end of a line, until [`heal`] has decided what it was.
+pub(super) const BROKEN: char = '\u{2}';
+
+/// Makes broken words whole: with their hyphen where the document has the word with a hyphen inside
+/// a line as well, and without it everywhere else.
+pub(super) fn heal(pages: &mut [String]) {
+    let compounds: HashSet<String> = pages
+        .iter()
+        .flat_map(|page| page.split_whitespace())
+        .filter(|word| word.contains('-') && !word.contains(BROKEN))
+        .map(bare)
+        .collect();
+    for page in pages.iter_mut().filter(|page| page.contains(BROKEN)) {
+        let mut whole = String::with_capacity(page.len());
+        for word in page.split_inclusive(char::is_whitespace) {
+            let hyphenated = word.replace(BROKEN, "-");
+            let is_compound = word.contains(BROKEN) && compounds.contains(&bare(&hyphenated));
+            whole.push_str(&if is_compound { hyphenated } else { word.replace(BROKEN, "") });
+        }
+        *page = whole;
+    }
+}
+
+fn bare(word: &str) -> String {
+    word.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase()
+}
+
 /// A page's text with ligatures as letters, rows of dots as an ellipsis and no characters without
 /// meaning.
 pub(super) fn clean(text: &str) -> String {
@@ -20,7 +49,7 @@ pub(super) fn clean(text: &str) -> String {
             c => clean.push(c),
         }
     }
-    let lines: Vec<String> = clean.lines().map(without_leaders).collect();
+    let lines: Vec<String> = clean.lines().map(|line| without_leaders(line.trim())).collect();
     lines.join("\n").trim().to_owned()
 }
 
@@ -74,10 +103,18 @@ mod tests {
 
     #[test]
     fn letters_are_as_typed() {
-        assert_eq!(clean(" ofﬁce\u{a0}ﬂow\u{ad}er\n\u{f0b7}\u{7} a "), "office flower\n a");
+        assert_eq!(clean(" ofﬁce\u{a0}ﬂow\u{ad}er\n\u{f0b7}\u{7} a "), "office flower\na");
         assert_eq!(clean("1.2 Scope . . . . . . 7"), "1.2 Scope … 7");
         assert_eq!(clean("Wait... 3.5 e.g. this"), "Wait... 3.5 e.g. this");
         assert_eq!(clean("End......"), "End …");
+    }
+
+    #[test]
+    fn broken_words_are_whole_again() {
+        let broken = format!("a wrung{BROKEN}out for{BROKEN}est, and a wrung-out sponge");
+        let mut pages = [broken, "A Wrung-out.".to_owned()];
+        heal(&mut pages);
+        assert_eq!(pages[0], "a wrung-out forest, and a wrung-out sponge");
     }
 
     #[test]

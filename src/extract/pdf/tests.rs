@@ -1,5 +1,5 @@
 use super::segment::Segment;
-use super::{columns, paragraph};
+use super::{columns, paragraph, spelling};
 
 /// Lines of text at `left`, one below the other from `top`, in letters of size 10.
 fn lines(left: f32, top: f32, texts: &[&str]) -> Vec<Segment> {
@@ -15,10 +15,12 @@ fn lines(left: f32, top: f32, texts: &[&str]) -> Vec<Segment> {
     texts.iter().enumerate().map(line).collect()
 }
 
-fn check(parts: Vec<Vec<Segment>>, expected: &str) {
+fn check(parts: &[Vec<Segment>], expected: &str) {
     let blocks = columns::reading_order(parts.concat());
     let text: Vec<String> = blocks.into_iter().map(paragraph::text).collect();
-    assert_eq!(text.join("\n\n"), expected);
+    let mut page = [text.join("\n\n")];
+    spelling::heal(&mut page);
+    assert_eq!(page[0], expected);
 }
 
 #[test]
@@ -36,7 +38,7 @@ fn the_left_column_is_read_before_the_right() {
         "invites blight.",
     ];
     check(
-        vec![
+        &[
             lines(20.0, 50.0, &["A title that stands over both of the columns"]),
             lines(20.0, 90.0, &left),
             lines(160.0, 90.0, &right),
@@ -50,7 +52,7 @@ fn the_left_column_is_read_before_the_right() {
 #[test]
 fn a_table_is_read_row_by_row() {
     check(
-        vec![
+        &[
             lines(20.0, 50.0, &["Plant", "Radish", "Kale", "Leek"]),
             lines(160.0, 50.0, &["Sow in", "March", "June", "April"]),
         ],
@@ -61,7 +63,7 @@ fn a_table_is_read_row_by_row() {
 #[test]
 fn lines_become_paragraphs() {
     check(
-        vec![
+        &[
             lines(20.0, 50.0, &["One line of the first", "paragraph ends here."]),
             lines(35.0, 74.0, &["The second is indented"]),
             lines(20.0, 86.0, &["and goes on for a well-", "Known while, and then"]),

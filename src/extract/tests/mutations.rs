@@ -85,7 +85,9 @@ fn apply(bytes: &mut Vec<u8>, mutation: &Mutation) {
 fn mutate(bytes: &[u8], mutations: &[Mutation]) -> Vec<u8> {
     if !bytes.starts_with(b"PK") {
         let mut bytes = bytes.to_vec();
-        mutations.iter().for_each(|mutation| apply(&mut bytes, mutation));
+        for mutation in mutations {
+            apply(&mut bytes, mutation);
+        }
         return bytes;
     }
     let mut old = zip::ZipArchive::new(std::io::Cursor::new(bytes)).unwrap();
@@ -95,7 +97,9 @@ fn mutate(bytes: &[u8], mutations: &[Mutation]) -> Vec<u8> {
         let mut part = old.by_index(index).unwrap();
         let mut content = Vec::new();
         std::io::Read::read_to_end(&mut part, &mut content).unwrap();
-        mutations.iter().for_each(|mutation| apply(&mut content, mutation));
+        for mutation in mutations {
+            apply(&mut content, mutation);
+        }
         new.start_file(part.name().unwrap(), options).unwrap();
         std::io::Write::write_all(&mut new, &content).unwrap();
     }
