@@ -209,3 +209,34 @@ fn is_skipped(name: &str) -> bool {
             | "date-time-decl"
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slide_has_its_title_and_what_is_said_to_it() {
+        let xml = "<draw:page><draw:frame presentation:class='title'><text:p>Varroa</text:p>\
+                   </draw:frame><draw:frame><text:list><text:list-item><text:p>Count<text:s \
+                   text:c='3'/>them</text:p></text:list-item></text:list></draw:frame>\
+                   <presentation:notes><draw:frame><text:p>Gloves!</text:p></draw:frame>\
+                   </presentation:notes></draw:page><draw:page/>";
+        let mut writer = Writer::default();
+        walk(xml, |node| writer.step(node));
+        let slides: Vec<_> = writer.slides.iter().map(|(_, slide)| slide.to_string()).collect();
+        assert_eq!(slides, ["slide 1: Varroa"]);
+        assert_eq!(writer.prose.finish().0, "## Varroa\n\n- Count them\n\nNotes: Gloves!\n");
+    }
+
+    #[test]
+    fn notes_follow_their_paragraph_and_what_was_deleted_is_gone() {
+        let xml = "<text:tracked-changes><text:p>old</text:p></text:tracked-changes><text:h \
+                   text:outline-level='2'>Soil</text:h><text:p>Dry<text:note><text:note-citation>1\
+                   </text:note-citation><text:note-body><text:p>Walnut rots slowly.</text:p>\
+                   </text:note-body></text:note> leaves</text:p>";
+        let mut writer = Writer::default();
+        walk(xml, |node| writer.step(node));
+        let expected = "## Soil\n\nDry leaves\n\n(Walnut rots slowly.)\n";
+        assert_eq!(writer.prose.finish().0, expected);
+    }
+}

@@ -133,3 +133,32 @@ impl Slide<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn placeholders_say_what_a_text_is_for() {
+        let shape = |kind: &str, text: &str| {
+            format!(
+                "<p:sp><p:nvPr><p:ph type='{kind}'/></p:nvPr><p:txBody>{text}</p:txBody></p:sp>"
+            )
+        };
+        let text = |text: &str| format!("<a:p><a:r><a:t>{text}</a:t></a:r></a:p>");
+        let deeper = "<a:p><a:pPr lvl='1'/><a:r><a:t>of oxalic</a:t></a:r></a:p>";
+        let xml = [
+            shape("ctrTitle", &text("Bees &amp; mites")),
+            shape("body", &(text("Treat in winter") + deeper)),
+            shape("sldNum", &text("7")),
+            "<a:tbl><a:tr><a:tc><a:p><a:t>May</a:t></a:p></a:tc><a:tc><a:p><a:t>3</a:t></a:p></a:tc></a:tr></a:tbl>"
+                .to_owned(),
+        ]
+        .concat();
+        let mut prose = Prose::default();
+        let title = write_slide(&mut prose, &format!("<p:sld>{xml}</p:sld>"), &["sldNum"]);
+        assert_eq!(title.as_deref(), Some("Bees & mites"));
+        let expected = "## Bees & mites\n\n- Treat in winter\n  - of oxalic\nMay | 3\n";
+        assert_eq!(prose.finish().0, expected);
+    }
+}
