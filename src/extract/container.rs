@@ -130,6 +130,8 @@ fn read_compound(bytes: Vec<u8>, name: &str) -> Result<Extracted, Unreadable> {
         Err(unsupported("a Word document of before 2007"))
     } else if holds("PowerPoint Document") {
         Err(unsupported("a PowerPoint presentation of before 2007"))
+    } else if !office::has_sound_chains(&bytes) {
+        Err(Unreadable::Damaged { what: "its parts run in a circle".into() })
     } else if holds("Workbook") || holds("Book") {
         office::read_workbook(bytes, name, Workbook::Xls)
     } else if holds("__nameid_version1.0") {

@@ -1,11 +1,13 @@
 //! Documents of office programs: what Office Open XML and OpenDocument have in common.
 
+mod compound;
 mod docx;
 mod opendocument;
 mod pptx;
 mod rtf;
 mod sheet;
 
+pub(super) use compound::has_sound_chains;
 pub(super) use docx::read as read_docx;
 pub(super) use opendocument::{read_presentation as read_odp, read_text as read_odt};
 pub(super) use pptx::read as read_pptx;
