@@ -1,5 +1,6 @@
 //! Readers of binary formats are processes of their own, and what goes wrong there costs one file.
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -80,7 +81,7 @@ fn a_folder_of_every_format_is_searched() {
         std::fs::copy(&path, files.join(path.file_name().unwrap())).unwrap();
     }
     let lode = Lode::new(&dir.path().join("data"));
-    lode.json(&["index".as_ref(), files.as_os_str()]);
+    lode.json(&[OsStr::new("index"), files.as_os_str()]);
     for (word, file) in [
         ("wrung", "handbook.pdf"),
         ("dahlias", "handbook.docx"),
