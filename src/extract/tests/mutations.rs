@@ -155,7 +155,7 @@ fn broken_files_for_a_long_time() {
     let mut count = 0_u64;
     while Instant::now() < end {
         let (file, mutations) = cases.new_tree(&mut runner).unwrap().current();
-        let outcome = std::panic::catch_unwind(|| check_broken(file, &mutations));
+        let outcome = catch_unwind(|| check_broken(file, &mutations));
         if let Err(panic) = outcome {
             println!("{} {mutations:?}", CORPUS[file % CORPUS.len()].0);
             std::panic::resume_unwind(panic);

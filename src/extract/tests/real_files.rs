@@ -17,7 +17,7 @@ fn real_files() {
         let size = bytes.len();
         let started = Instant::now();
         let source = Source::File(Path::new(path).into());
-        let read = std::panic::catch_unwind(|| read_document_here(source, bytes, None));
+        let read = catch_unwind(|| read_document_here(source, bytes, None));
         let seconds = started.elapsed().as_secs_f64();
         match read {
             Ok(Ok(document)) => {
