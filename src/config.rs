@@ -38,6 +38,8 @@ pub struct Config {
     /// Whether runs that were interrupted are taken up again and watched folders kept up to date; for
     /// processes that stay.
     pub keeps_up: bool,
+    /// The program that reads binary formats for this one; `None` for the running program.
+    pub reader_program: Option<PathBuf>,
 }
 
 impl Config {
@@ -54,6 +56,7 @@ impl Config {
             lanes: None,
             switches_model: true,
             keeps_up: false,
+            reader_program: None,
         }
     }
 

@@ -23,10 +23,12 @@ mod switch;
 mod view;
 mod watching;
 
+pub use crate::extract::{READER_ARGUMENT, serve as serve_reader};
 pub use crate::gpu::{FinishReason, Sampling};
 pub use crate::inference::registry::KnownModelKind;
 pub use crate::inference::{ChatMessage, Role};
 pub use crate::ingest::{IngestReport, JobProgress, Pace, Skipped, StageSeconds};
+pub use crate::platform::LimitedAllocator;
 pub use crate::search::{Coverage, SearchMode, SearchRequest, SearchResponse};
 pub use crate::telemetry;
 pub use chat::{ChatAnswer, ChatEnd, ChatOptions};

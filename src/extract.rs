@@ -4,20 +4,41 @@
 //! each gives title, text and marks. A new format is a variant of [`Format`], a file beside these
 //! and a line less in [`signature`]. Nothing here touches the disk.
 
+mod archive;
+mod container;
 mod encoding;
+mod epub;
 mod format;
 mod headings;
 mod html;
+mod isolation;
 mod language;
+mod latex;
+mod mail;
 mod markdown;
+mod nested;
+mod notebook;
+mod office;
+mod package;
+mod pdf;
 mod plain;
+mod prose;
 mod signature;
+mod title;
+mod xml;
+
+use std::borrow::Cow;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use serde::{Deserialize, Serialize};
 
 use crate::data::{ContentHash, Document, DocumentId, LocatorMap, MediaType, Source, TextLayout};
+use container::Container;
 use format::Format;
+pub use isolation::{READER_ARGUMENT, ReaderLimits, Readers, serve};
 
 /// Why a source gives no document, in words that a person can act on.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
 pub enum Unreadable {
     #[error("the file is empty")]
     Empty,
@@ -25,10 +46,10 @@ pub enum Unreadable {
     Blank,
     /// A format for text that has no reader here.
     #[error("{kind}, which this version cannot read yet; export it as text, Markdown or HTML")]
-    Unsupported { kind: &'static str },
+    Unsupported { kind: Cow<'static, str> },
     /// A format that is recognized and is not for text.
     #[error("{kind}, which holds no text to search")]
-    NotForText { kind: &'static str },
+    NotForText { kind: Cow<'static, str> },
     #[error("binary data of an unknown kind, not text")]
     Binary,
     #[error("minified code, made for machines to load; index its source instead")]
@@ -44,10 +65,47 @@ pub enum Unreadable {
          and save it in a browser"
     )]
     TooDeep { levels_max: usize },
+    #[error("it is protected by a password; save it without one to have it searched")]
+    Encrypted,
+    #[error("the file is damaged: {what}; get it again from where it came from, or save it anew")]
+    Damaged { what: Cow<'static, str> },
+    #[error("it holds no text")]
+    NoText,
+    #[error("its pages are pictures; run text recognition (OCR) over it to have it searched")]
+    Scanned,
+    #[error(
+        "its fonts do not say which letters they show; export it again, or run text recognition"
+    )]
+    NamelessGlyphs,
+    #[error("it unpacks to more than {mb_max} MB; unpack it yourself and add what you need of it")]
+    Expands { mb_max: u64 },
+    #[error("it holds more than {members_max} files; unpack it yourself and add the folder")]
+    TooManyMembers { members_max: usize },
+    #[error("archives lie in archives, more than {levels_max} deep; unpack it yourself")]
+    TooManyLevels { levels_max: u32 },
+    #[error("none of the files in it holds text")]
+    NoMemberWithText,
+    #[error("reading it took longer than {seconds_max} seconds and was given up")]
+    TooSlow { seconds_max: u64 },
+    #[error("reading it takes more than {mb_max} MB of memory")]
+    TooMuchMemory { mb_max: u64 },
+    #[error("its reader crashed ({how}); please report the file's format")]
+    ReaderCrashed { how: String },
+    /// Says nothing of the file, which may be read another time.
+    #[error("the process that reads such files cannot be started: {why}; install Lodestone again")]
+    NoReader { why: String },
+}
+
+impl Unreadable {
+    /// Whether the reason lies with the file and holds as long as its bytes are the same.
+    #[must_use]
+    pub fn is_of_the_file(&self) -> bool {
+        !matches!(self, Self::NoReader { .. })
+    }
 }
 
 /// What a format's reader finds; the rest of a [`Document`] is the same for all of them.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 struct Extracted {
     media_type: MediaType,
     title: String,
@@ -57,42 +115,91 @@ struct Extracted {
     locators: LocatorMap,
 }
 
-/// Reads a file or page. Takes time and memory linear in the size; never panics.
+/// Reads a file or page in this process; never panics. For text the time and memory are linear in the
+/// size; what the parsers of binary formats take nobody knows, so [`Readers`] is for files of others.
 ///
 /// `modified` is in seconds since the Unix epoch and is passed on.
 ///
 /// # Errors
 /// When there is no text to search, with the reason.
-pub fn read_document(
+pub fn read_document_here(
     source: Source,
     bytes: Vec<u8>,
     modified: Option<i64>,
 ) -> Result<Document, Unreadable> {
-    let size = bytes.len() as u64;
-    let content_hash = ContentHash::of(&bytes);
-    let Extracted { media_type, title, text, layout, has_lines, locators } =
-        extract(&source, bytes)?;
-    Ok(Document {
-        id: DocumentId::of(&source),
-        source,
-        media_type,
-        title,
-        text,
-        layout,
-        has_lines,
-        locators,
-        content_hash,
-        bytes: size,
-        modified,
+    let origin = Origin::of(&source, &bytes);
+    let extracted = extract(&origin.name, origin.from_web, bytes)?;
+    Ok(origin.document(source, extracted, modified))
+}
+
+/// What a document keeps of the bytes that it is read from.
+struct Origin {
+    name: String,
+    from_web: bool,
+    content_hash: ContentHash,
+    bytes: u64,
+}
+
+impl Origin {
+    fn of(source: &Source, bytes: &[u8]) -> Self {
+        Self {
+            name: source.name(),
+            from_web: matches!(source, Source::Web(_)),
+            content_hash: ContentHash::of(bytes),
+            bytes: bytes.len() as u64,
+        }
+    }
+
+    fn document(self, source: Source, extracted: Extracted, modified: Option<i64>) -> Document {
+        let Extracted { media_type, title, text, layout, has_lines, locators } = extracted;
+        Document {
+            id: DocumentId::of(&source),
+            source,
+            media_type,
+            title,
+            text,
+            layout,
+            has_lines,
+            locators,
+            content_hash: self.content_hash,
+            bytes: self.bytes,
+            modified,
+        }
+    }
+}
+
+/// What a reader finds, or that it panicked: a parser of others may, over a file or over one inside it.
+fn caught(read: impl FnOnce() -> Result<Extracted, Unreadable>) -> Result<Extracted, Unreadable> {
+    catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(|panic| {
+        let message = panic.downcast_ref::<&str>().copied();
+        let message = message.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+        Err(Unreadable::ReaderCrashed { how: message.unwrap_or("a panic").to_owned() })
     })
 }
 
-fn extract(source: &Source, bytes: Vec<u8>) -> Result<Extracted, Unreadable> {
+fn extract(name: &str, from_web: bool, bytes: Vec<u8>) -> Result<Extracted, Unreadable> {
     if bytes.is_empty() {
         return Err(Unreadable::Empty);
     }
-    let name = source.name();
-    if let Some(reason) = signature::recognize(&bytes, &name) {
+    match Container::detect(&bytes, name) {
+        Some(container) => container.read(bytes, name, nested::LEVELS_MAX),
+        None => extract_text(name, from_web, bytes),
+    }
+}
+
+/// Reads a file inside another, which holds others to `levels_left` levels.
+fn extract_named(name: &str, bytes: Vec<u8>, levels_left: u32) -> Result<Extracted, Unreadable> {
+    if bytes.is_empty() {
+        return Err(Unreadable::Empty);
+    }
+    match Container::detect(&bytes, name) {
+        Some(container) => container.read(bytes, name, levels_left),
+        None => extract_text(name, false, bytes),
+    }
+}
+
+fn extract_text(name: &str, from_web: bool, bytes: Vec<u8>) -> Result<Extracted, Unreadable> {
+    if let Some(reason) = signature::recognize(&bytes, name) {
         return Err(reason);
     }
     let declared = html::declared_encoding(&bytes);
@@ -100,12 +207,15 @@ fn extract(source: &Source, bytes: Vec<u8>) -> Result<Extracted, Unreadable> {
     if is_blank(&text) {
         return Err(Unreadable::Blank);
     }
-    match Format::detect(source, &name, &text) {
-        Format::Plain => Ok(plain::read(text, &name)),
-        Format::Code(_) if language::is_minified(&name, &text) => Err(Unreadable::Minified),
-        Format::Code(layout) => Ok(plain::read_code(text, name, layout)),
-        Format::Markdown => Ok(markdown::read(text, &name)),
-        Format::Html => html::read(&text, &name),
+    match Format::detect(name, from_web, &text) {
+        Format::Plain => Ok(plain::read(text, name)),
+        Format::Table => Ok(plain::read_table(text, name)),
+        Format::Latex => Ok(latex::read(text, name)),
+        Format::Notebook => notebook::read(&text, name),
+        Format::Code(_) if language::is_minified(name, &text) => Err(Unreadable::Minified),
+        Format::Code(layout) => Ok(plain::read_code(text, name.to_owned(), layout)),
+        Format::Markdown => Ok(markdown::read(text, name)),
+        Format::Html => html::read(&text, name),
     }
 }
 

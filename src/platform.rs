@@ -7,8 +7,10 @@ mod background;
 mod clock;
 mod directory;
 mod file;
+mod memory;
 mod path;
 mod power;
+mod program;
 mod simd;
 
 pub use background::BackgroundIo;
@@ -18,6 +20,8 @@ pub use file::{
     directory_bytes, free_bytes, is_cloud_placeholder, is_mount_point, modified_seconds,
     settled_stamp,
 };
+pub use memory::{LimitedAllocator, limit_memory};
 pub use path::resolve;
 pub use power::{Power, power};
+pub use program::{own_program, without_window};
 pub use simd::{SIMD_VARIABLE, Simd};

@@ -21,13 +21,21 @@ use std::process::ExitCode;
 
 use anyhow::Context as _;
 use clap::Parser as _;
-use lodestone::engine::telemetry;
+use lodestone::engine::{LimitedAllocator, READER_ARGUMENT, serve_reader, telemetry};
 
 use arguments::{Arguments, Command};
 use failure::{Exit, Failure};
 use output::Output;
 
+#[global_allocator]
+static ALLOCATOR: LimitedAllocator = LimitedAllocator;
+
 fn main() -> ExitCode {
+    let mut arguments = std::env::args_os().skip(1);
+    if arguments.next().is_some_and(|first| first == READER_ARGUMENT) {
+        let memory = arguments.next();
+        return serve_reader(memory.as_deref().and_then(|memory| memory.to_str()));
+    }
     let arguments = Arguments::parse();
     match run(arguments) {
         Ok(exit) => exit.into(),

@@ -69,10 +69,33 @@ pub enum MediaType {
     Markdown,
     Html,
     Code,
+    Pdf,
+    /// A text of a word processor.
+    Document,
+    Presentation,
+    Spreadsheet,
+    Book,
+    /// A message or a mailbox.
+    Email,
+    Notebook,
+    Archive,
 }
 
 impl MediaType {
-    pub const ALL: [Self; 4] = [Self::Text, Self::Markdown, Self::Html, Self::Code];
+    pub const ALL: [Self; 12] = [
+        Self::Text,
+        Self::Markdown,
+        Self::Html,
+        Self::Code,
+        Self::Pdf,
+        Self::Document,
+        Self::Presentation,
+        Self::Spreadsheet,
+        Self::Book,
+        Self::Email,
+        Self::Notebook,
+        Self::Archive,
+    ];
 
     /// The word used in `type:` filters, in JSON and in the store.
     #[must_use]
@@ -82,6 +105,14 @@ impl MediaType {
             Self::Markdown => "markdown",
             Self::Html => "html",
             Self::Code => "code",
+            Self::Pdf => "pdf",
+            Self::Document => "document",
+            Self::Presentation => "presentation",
+            Self::Spreadsheet => "spreadsheet",
+            Self::Book => "book",
+            Self::Email => "email",
+            Self::Notebook => "notebook",
+            Self::Archive => "archive",
         }
     }
 

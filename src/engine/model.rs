@@ -7,6 +7,7 @@ use super::stamp::ModelStamp;
 use super::{Engine, EngineError};
 use crate::chunking::ChunkSize;
 use crate::config::{DeviceChoice, ModelFiles, Settings};
+use crate::extract::{ReaderLimits, Readers};
 use crate::gpu::{EmbedRequest, ModelId, ModelInfo, Priority};
 use crate::inference::{EmbeddingModel, registry};
 use crate::ingest::{Pipeline, PipelineModel};
@@ -73,6 +74,7 @@ impl Engine {
             model,
             (inner.config.data_dir.clone(), inner.config.limits.clone()),
         )
+        .with_readers(Readers::new(inner.config.reader_program.clone(), ReaderLimits::default()))
     }
 
     /// Embeds what a query asks, ahead of everything else; `None` when it has no words.

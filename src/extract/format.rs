@@ -1,4 +1,4 @@
-use crate::data::{Source, TextLayout};
+use crate::data::TextLayout;
 
 use super::language;
 
@@ -9,13 +9,21 @@ pub(super) enum Format {
     Markdown,
     Html,
     Code(TextLayout),
+    /// Values with commas or tabs between.
+    Table,
+    Latex,
+    Notebook,
+}
+
+/// Whether a name says that the file is text of some kind.
+pub(super) fn is_known(name: &str) -> bool {
+    Format::of_name(name).is_some()
 }
 
 impl Format {
     /// By name where it says enough, else by content. A page from the web goes by content first: its
     /// address may end in anything (`index.php`, `release.md`) and still give HTML.
-    pub(super) fn detect(source: &Source, name: &str, text: &str) -> Self {
-        let from_web = matches!(source, Source::Web(_));
+    pub(super) fn detect(name: &str, from_web: bool, text: &str) -> Self {
         if from_web && is_html(text) {
             return Self::Html;
         }
@@ -34,8 +42,11 @@ impl Format {
             "md" | "markdown" | "mdown" | "mkd" | "mkdn" | "mdx" | "qmd" | "rmd" => {
                 Some(Self::Markdown)
             }
-            "txt" | "text" | "log" | "rst" | "adoc" | "asciidoc" | "org" | "tex" | "csv"
-            | "tsv" | "srt" | "vtt" | "eml" => Some(Self::Plain),
+            "txt" | "text" | "log" | "rst" | "adoc" | "asciidoc" | "org" | "bib" | "srt"
+            | "vtt" => Some(Self::Plain),
+            "csv" | "tsv" => Some(Self::Table),
+            "tex" | "ltx" | "latex" => Some(Self::Latex),
+            "ipynb" => Some(Self::Notebook),
             _ => language::of_extension(extension).map(Self::Code),
         }
     }
@@ -75,7 +86,7 @@ mod tests {
     use super::*;
 
     fn of_file(name: &str, text: &str) -> Format {
-        Format::detect(&Source::File(format!("/x/{name}").into()), name, text)
+        Format::detect(name, false, text)
     }
 
     #[test]
@@ -99,10 +110,8 @@ mod tests {
 
     #[test]
     fn a_page_of_the_web_goes_by_content_first() {
-        let url = |text: &str| Source::Web(text.parse().unwrap());
-        let index = url("https://example.org/index.php");
-        assert_eq!(Format::detect(&index, "index.php", "<html>"), Format::Html);
-        let readme = url("https://example.org/README.md");
-        assert_eq!(Format::detect(&readme, "README.md", "# Title"), Format::Markdown);
+        assert_eq!(Format::detect("index.php", true, "<html>"), Format::Html);
+        assert_eq!(Format::detect("README.md", true, "# Title"), Format::Markdown);
+        assert_eq!(Format::detect("README.md", false, "<html>"), Format::Markdown);
     }
 }

@@ -13,7 +13,9 @@ mod weight;
 use scraper::{Html, Node};
 
 use super::{Extracted, Unreadable, stem};
-use crate::data::{MediaType, TextLayout};
+use crate::data::{LocatorMap, MediaType, TextLayout};
+use render::{Rendered, render};
+use weight::Weights;
 
 pub(super) use charset::declared_encoding;
 
@@ -53,6 +55,29 @@ pub(super) fn read(html: &str, name: &str) -> Result<Extracted, Unreadable> {
         has_lines: false,
         locators: rendered.headings.into_marks(),
     })
+}
+
+/// A page as text with its outline.
+#[derive(Debug)]
+pub(super) struct Page {
+    pub text: String,
+    pub marks: LocatorMap,
+}
+
+/// All of a page that is part of something larger, such as a chapter or a message, where nothing is
+/// navigation; `None` when there is no text.
+///
+/// # Errors
+/// When the page nests too deeply.
+pub(super) fn read_whole(html: &str) -> Result<Option<Page>, Unreadable> {
+    if nesting::levels(html) > LEVELS_MAX {
+        return Err(Unreadable::TooDeep { levels_max: LEVELS_MAX });
+    }
+    let mut page = Html::parse_document(html);
+    chrome::remove_unseen(&mut page);
+    let body = *page.root_element();
+    let Rendered { text, headings } = render(body, &Weights::of(page.tree.root()));
+    Ok((!text.is_empty()).then(|| Page { text, marks: headings.into_marks() }))
 }
 
 /// Text of the first `<title>` (a drawing inside the page may have others), on one line.

@@ -55,7 +55,6 @@ const PLAIN_EXTENSIONS: &[&str] = &[
     "hs",
     "idl",
     "ini",
-    "ipynb",
     "jl",
     "json",
     "json5",

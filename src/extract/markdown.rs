@@ -26,7 +26,8 @@ pub(super) fn read(text: String, name: &str) -> Extracted {
     }
 }
 
-fn outline(text: &str) -> Headings {
+/// The headings of a text with what each stands under.
+pub(super) fn outline(text: &str) -> Headings {
     let options = Options::ENABLE_TABLES
         | Options::ENABLE_FOOTNOTES
         | Options::ENABLE_HEADING_ATTRIBUTES

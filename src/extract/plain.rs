@@ -12,6 +12,11 @@ pub(super) fn read(text: String, name: &str) -> Extracted {
     as_it_is(MediaType::Text, title, text, TextLayout::Plain)
 }
 
+/// A table is known by its file name; its first line is the names of its columns.
+pub(super) fn read_table(text: String, name: &str) -> Extracted {
+    as_it_is(MediaType::Spreadsheet, stem(name).to_owned(), text, TextLayout::Plain)
+}
+
 /// Source code is known by its file name.
 pub(super) fn read_code(text: String, name: String, layout: TextLayout) -> Extracted {
     as_it_is(MediaType::Code, name, text, layout)

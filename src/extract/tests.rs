@@ -1,3 +1,7 @@
+mod formats;
+mod mutations;
+mod real_files;
+
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -8,11 +12,11 @@ use super::*;
 fn corpus(name: &str) -> Result<Document, Unreadable> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus").join(name);
     let bytes = std::fs::read(&path).unwrap();
-    read_document(Source::File(path), bytes, Some(7))
+    read_document_here(Source::File(path), bytes, Some(7))
 }
 
 fn read(name: &str, bytes: impl Into<Vec<u8>>) -> Result<Document, Unreadable> {
-    read_document(Source::File(format!("/corpus/{name}").into()), bytes.into(), None)
+    read_document_here(Source::File(format!("/corpus/{name}").into()), bytes.into(), None)
 }
 
 /// Everything that a reader finds, in a form to look at.
@@ -20,9 +24,13 @@ fn shown(document: &Document) -> String {
     let Document { media_type, title, text, layout, has_lines, locators, .. } = document;
     let mut shown = format!("{media_type} {layout:?} lines={has_lines}\ntitle: {title}\n");
     for (offset, locator) in locators.iter() {
-        let Locator::Heading { path, anchor, .. } = locator else { panic!("{locator:?}") };
-        let _ =
-            writeln!(shown, "{offset}: {} #{}", path.join(" › "), anchor.as_deref().unwrap_or(""));
+        let _ = match locator {
+            Locator::Heading { path, anchor, .. } => {
+                let anchor = anchor.as_deref().unwrap_or("");
+                writeln!(shown, "{offset}: {} #{anchor}", path.join(" › "))
+            }
+            other => writeln!(shown, "{offset}: {other}"),
+        };
     }
     shown + "---\n" + text
 }
@@ -86,7 +94,7 @@ fn what_cannot_be_read_is_refused_with_a_reason() {
     assert_eq!(reason(corpus("pixel.png")), "a PNG image, which holds no text to search");
     assert_eq!(reason(read("a.txt", "")), "the file is empty");
     assert_eq!(reason(read("a.txt", " \r\n\t\u{feff}")), "the file holds only white space");
-    assert!(reason(read("a.pdf", "%PDF-1.4\n")).contains("a PDF document, which this version"));
+    assert!(reason(read("a.ps", "%!PS-Adobe-3.0\n")).contains("a PostScript document, which this"));
     assert!(reason(read("a.dat", vec![7; 64])).contains("binary data"));
     assert_eq!(read("a.html", "<html><script>x()</script>").unwrap_err(), Unreadable::NoTextInPage);
 }

@@ -13,10 +13,7 @@ const SAID_BYTES: usize = 512;
 pub(super) fn of(document: &Document, chunk: &Chunk) -> String {
     let text = document.text.get(chunk.range.clone()).unwrap_or_default();
     let beginning = &text[..text.floor_char_boundary(text.len().min(SAID_BYTES))];
-    let headings = match &chunk.locator {
-        Some(Locator::Heading { path, .. }) => path.as_slice(),
-        _ => &[],
-    };
+    let headings = chunk.locator.as_ref().map_or(&[][..], Locator::headings);
     let mut lines: Vec<&str> = Vec::new();
     for line in [&document.title].into_iter().chain(headings).map(|line| line.trim()) {
         if !line.is_empty() && !beginning.contains(line) && !lines.contains(&line) {

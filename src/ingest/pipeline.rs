@@ -9,6 +9,7 @@ use super::{IngestError, context};
 use crate::chunking::{self, ChunkSize};
 use crate::config::Limits;
 use crate::data::{ChunkedDocument, Document, EmbeddedDocument, Embedding, InputHash, Source};
+use crate::extract::{ReaderLimits, Readers};
 use crate::gpu::{BatchEmbedRequest, GpuScheduler, ModelId, Priority};
 use crate::platform;
 use crate::storage::{EmbeddingModel, NewVectors, RunKey, Settled, Store};
@@ -25,6 +26,7 @@ pub struct Pipeline {
     model: PipelineModel,
     data_dir: PathBuf,
     limits: Limits,
+    readers: Arc<Readers>,
 }
 
 /// The embedding model that documents go through.
@@ -53,7 +55,19 @@ impl Pipeline {
         model: PipelineModel,
         (data_dir, limits): (PathBuf, Limits),
     ) -> Self {
-        Self { store, scheduler, model, data_dir, limits }
+        let readers = Arc::new(Readers::new(None, ReaderLimits::default()));
+        Self { store, scheduler, model, data_dir, limits, readers }
+    }
+
+    /// The same with other readers of files.
+    #[must_use]
+    pub fn with_readers(self, readers: Readers) -> Self {
+        Self { readers: Arc::new(readers), ..self }
+    }
+
+    #[must_use]
+    pub fn readers(&self) -> &Readers {
+        &self.readers
     }
 
     /// The same with other limits.

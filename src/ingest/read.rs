@@ -7,8 +7,8 @@ use tracing::debug_span;
 use super::{IngestError, Pipeline, scan};
 use crate::config::Limits;
 use crate::data::{ChunkedDocument, ContentHash, Source};
+use crate::platform;
 use crate::storage::{FileStamp, QueuedFile, SkippedSource};
-use crate::{extract, platform};
 
 /// The generation of the readers. A higher one makes every start try once more what no reader of the one
 /// before could read.
@@ -61,8 +61,13 @@ pub(super) fn read_file(
     if pipeline.store().fingerprint(&source)? == Some(content_hash) {
         return Ok(ReadFile::Unchanged);
     }
-    match extract::read_document(source.clone(), bytes, file.modified) {
+    match pipeline.readers().read_document(source.clone(), bytes, file.modified) {
         Ok(document) => Ok(ReadFile::Chunked(Box::new(pipeline.chunk(document)?))),
+        Err(trouble) if !trouble.is_of_the_file() => {
+            let reason = trouble.to_string();
+            let skipped = SkippedSource { source, reason, stamp: None, attempts: 0 };
+            Ok(ReadFile::Skipped(SkippedFile { skipped, replaces: false }))
+        }
         Err(unreadable) => {
             let (bytes, modified) = (file.bytes, file.modified);
             let stamp = Some(FileStamp { bytes, modified, content_hash: Some(content_hash) });

@@ -16,6 +16,7 @@ mod interrupt;
 mod lode;
 mod placement;
 mod process;
+mod readers;
 mod switch;
 mod tiny_model;
 #[cfg(all(feature = "desktop", target_os = "linux"))]

@@ -65,10 +65,7 @@ fn upsert(update: &KeywordUpdate<'_>, stored: &StoredDocument) -> Result<(), Key
         .chunks
         .iter()
         .map(|chunk| KeywordPassage {
-            headings: match &chunk.locator {
-                Some(Locator::Heading { path, .. }) => path,
-                _ => &[],
-            },
+            headings: chunk.locator.as_ref().map_or(&[], Locator::headings),
             body: document.text.get(chunk.range.clone()).unwrap_or_default(),
         })
         .collect();

@@ -30,13 +30,22 @@ impl Excerpt {
     pub fn of(passage: &Passage, media_type: MediaType) -> Self {
         match media_type {
             MediaType::Code => Self { is_code: true, pieces: code(passage) },
-            MediaType::Markdown | MediaType::Html => {
+            MediaType::Markdown
+            | MediaType::Html
+            | MediaType::Document
+            | MediaType::Presentation
+            | MediaType::Book
+            | MediaType::Notebook => {
                 let mut leaves = Vec::new();
                 let blocks = markdown::blocks(&passage.text);
                 flatten(skip_headings(&blocks), &mut leaves);
                 Self { is_code: false, pieces: prose(passage, &leaves) }
             }
-            MediaType::Text => {
+            MediaType::Text
+            | MediaType::Pdf
+            | MediaType::Spreadsheet
+            | MediaType::Email
+            | MediaType::Archive => {
                 let leaves = [Leaf { range: 0..passage.text.len(), shown: None }];
                 Self { is_code: false, pieces: prose(passage, &leaves) }
             }

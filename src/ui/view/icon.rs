@@ -51,10 +51,16 @@ icons! {
 impl Symbol {
     pub fn of_type(media_type: MediaType) -> Self {
         match media_type {
-            MediaType::Text => Self::Text,
-            MediaType::Markdown => Self::Markdown,
+            MediaType::Text | MediaType::Spreadsheet => Self::Text,
+            MediaType::Markdown
+            | MediaType::Pdf
+            | MediaType::Document
+            | MediaType::Presentation
+            | MediaType::Book
+            | MediaType::Email => Self::Markdown,
             MediaType::Html => Self::Web,
-            MediaType::Code => Self::Code,
+            MediaType::Code | MediaType::Notebook => Self::Code,
+            MediaType::Archive => Self::Folder,
         }
     }
 }

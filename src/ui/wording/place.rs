@@ -59,6 +59,14 @@ pub fn type_name(media_type: MediaType) -> &'static str {
         MediaType::Markdown => "Markdown",
         MediaType::Html => "Web page",
         MediaType::Code => "Code",
+        MediaType::Pdf => "PDF",
+        MediaType::Document => "Document",
+        MediaType::Presentation => "Presentation",
+        MediaType::Spreadsheet => "Spreadsheet",
+        MediaType::Book => "Book",
+        MediaType::Email => "E-mail",
+        MediaType::Notebook => "Notebook",
+        MediaType::Archive => "Archive",
     }
 }
 

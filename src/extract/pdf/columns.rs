@@ -1,0 +1,139 @@
+//! The order in which the parts of a page are read: a recursive cut of the page at its white space.
+
+use super::segment::{Segment, median};
+
+/// White space between columns, in sizes of the ordinary letters, at least.
+const GUTTER: f32 = 0.7;
+
+/// White space above or below what spans the columns.
+const BAND_GAP: f32 = 0.3;
+
+/// Lines that a column has at least: fewer are a table or a form, which is read line by line.
+const COLUMN_LINES_MIN: usize = 4;
+
+/// Characters of the middle line of a column, at least; cells of tables have fewer.
+const COLUMN_CHARS_MIN: f32 = 15.0;
+
+/// Gutters that are tried, the widest first: a page has few, a broken file any number.
+const GUTTERS_MAX: usize = 8;
+
+/// Places that are tried for a cut across the page.
+const BANDS_MAX: usize = 64;
+
+/// How often a page is cut into parts of parts.
+const CUTS_MAX: usize = 32;
+
+/// Blocks of segments in reading order: left column before right, what spans them where it stands.
+pub(super) fn reading_order(segments: Vec<Segment>) -> Vec<Vec<Segment>> {
+    let mut blocks = Vec::new();
+    cut(segments, CUTS_MAX, &mut blocks);
+    blocks
+}
+
+fn cut(segments: Vec<Segment>, cuts_left: usize, blocks: &mut Vec<Vec<Segment>>) {
+    let size = median(segments.iter().map(|segment| segment.size)).unwrap_or(0.0);
+    if cuts_left == 0 || segments.len() < 2 * COLUMN_LINES_MIN {
+        blocks.extend((!segments.is_empty()).then_some(segments));
+        return;
+    }
+    let all: Vec<&Segment> = segments.iter().collect();
+    let (first, second): (Vec<Segment>, Vec<Segment>) = if let Some(x) = gutter(&all, size) {
+        segments.into_iter().partition(|segment| segment.left < x)
+    } else if let Some(y) = band(&all, size) {
+        segments.into_iter().partition(|segment| segment.baseline < y)
+    } else {
+        blocks.push(segments);
+        return;
+    };
+    cut(first, cuts_left - 1, blocks);
+    cut(second, cuts_left - 1, blocks);
+}
+
+/// Where a gutter without any text parts two columns of text.
+fn gutter(segments: &[&Segment], size: f32) -> Option<f32> {
+    let spans = segments.iter().map(|segment| (segment.left, segment.right)).collect();
+    gaps(spans, GUTTER * size)
+        .into_iter()
+        .take(GUTTERS_MAX)
+        .map(|(start, end)| f32::midpoint(start, end))
+        .find(|x| {
+            let (left, right): (Vec<&Segment>, Vec<&Segment>) =
+                segments.iter().copied().partition(|segment| segment.left < *x);
+            is_column(&left) && is_column(&right) && are_beside(&left, &right)
+        })
+}
+
+/// Where the largest part of the page that has columns begins, or else where it ends: at white space
+/// that goes all across.
+fn band(segments: &[&Segment], size: f32) -> Option<f32> {
+    let spans = segments.iter().map(|segment| (segment.top(), segment.bottom())).collect();
+    let mut cuts: Vec<f32> = gaps(spans, BAND_GAP * size)
+        .into_iter()
+        .take(BANDS_MAX)
+        .map(|(start, end)| f32::midpoint(start, end))
+        .collect();
+    cuts.sort_by(f32::total_cmp);
+    let mut strips: Vec<Vec<&Segment>> = vec![Vec::new(); cuts.len() + 1];
+    for segment in segments {
+        strips[cuts.partition_point(|cut| *cut < segment.baseline)].push(segment);
+    }
+    let mut best: Option<(usize, usize, usize)> = None;
+    for first in 0..strips.len() {
+        let mut part: Vec<&Segment> = Vec::new();
+        for (last, strip) in strips.iter().enumerate().skip(first) {
+            part.extend(strip);
+            let spans = part.iter().map(|segment| (segment.left, segment.right)).collect();
+            if gaps(spans, GUTTER * size).is_empty() {
+                break;
+            }
+            if best.is_none_or(|(.., count)| part.len() > count) && gutter(&part, size).is_some() {
+                best = Some((first, last, part.len()));
+            }
+        }
+    }
+    let (first, last, _) = best?;
+    // All of the page would have had the gutter, so one of the two is inside it.
+    first.checked_sub(1).or_else(|| (last < cuts.len()).then_some(last)).map(|at| cuts[at])
+}
+
+/// Gaps between intervals that are at least so wide, the widest first.
+fn gaps(mut spans: Vec<(f32, f32)>, width_min: f32) -> Vec<(f32, f32)> {
+    spans.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let mut gaps = Vec::new();
+    let mut end = f32::INFINITY;
+    for (start, stop) in spans {
+        if start - end >= width_min {
+            gaps.push((end, start));
+        }
+        end = if end.is_finite() { end.max(stop) } else { stop };
+    }
+    gaps.sort_by(|a: &(f32, f32), b| (b.1 - b.0).total_cmp(&(a.1 - a.0)));
+    gaps
+}
+
+/// Whether segments, from top to bottom, are lines of running text, and not cells of a table.
+fn is_column(segments: &[&Segment]) -> bool {
+    let mut lines = 0;
+    let mut last = f32::NEG_INFINITY;
+    for segment in segments {
+        if segment.baseline - last > 0.5 * segment.size {
+            lines += 1;
+        }
+        last = last.max(segment.baseline);
+    }
+    let chars = segments.iter().map(|segment| segment.text.chars().count() as f32);
+    lines >= COLUMN_LINES_MIN && median(chars).is_some_and(|chars| chars >= COLUMN_CHARS_MIN)
+}
+
+/// Whether two groups share at least half of the height of the smaller.
+fn are_beside(left: &[&Segment], right: &[&Segment]) -> bool {
+    let (left, right) = (height(left), height(right));
+    let shared = left.1.min(right.1) - left.0.max(right.0);
+    shared * 2.0 >= (left.1 - left.0).min(right.1 - right.0)
+}
+
+fn height(segments: &[&Segment]) -> (f32, f32) {
+    segments.iter().fold((f32::INFINITY, f32::NEG_INFINITY), |(top, bottom), segment| {
+        (top.min(segment.top()), bottom.max(segment.bottom()))
+    })
+}

@@ -1,0 +1,75 @@
+use super::segment::Segment;
+use super::{columns, paragraph, spelling};
+
+/// Lines of text at `left`, one below the other from `top`, in letters of size 10.
+fn lines(left: f32, top: f32, texts: &[&str]) -> Vec<Segment> {
+    let baseline = |at: usize| top + 12.0 * at as f32;
+    let line = |(at, text): (usize, &&str)| Segment {
+        text: (*text).to_owned(),
+        left,
+        right: left + 5.0 * text.chars().count() as f32,
+        baseline: baseline(at),
+        size: 10.0,
+        is_monospaced: false,
+    };
+    texts.iter().enumerate().map(line).collect()
+}
+
+fn check(parts: &[Vec<Segment>], expected: &str) {
+    let blocks = columns::reading_order(parts.concat());
+    let text: Vec<String> = blocks.into_iter().map(paragraph::text).collect();
+    let mut page = [text.join("\n\n")];
+    spelling::heal(&mut page);
+    assert_eq!(page[0], expected);
+}
+
+#[test]
+fn the_left_column_is_read_before_the_right() {
+    let left = [
+        "Compost is ready when",
+        "it is dark, crumbles be-",
+        "tween the fingers and",
+        "smells of the forest.",
+    ];
+    let right = [
+        "Tomatoes want water at",
+        "their roots and never",
+        "on their leaves, as that",
+        "invites blight.",
+    ];
+    check(
+        &[
+            lines(20.0, 50.0, &["A title that stands over both of the columns"]),
+            lines(20.0, 90.0, &left),
+            lines(160.0, 90.0, &right),
+        ],
+        "A title that stands over both of the columns\n\nCompost is ready when it is dark, crumbles \
+         between the fingers and smells of the forest.\n\nTomatoes want water at their roots and \
+         never on their leaves, as that invites blight.",
+    );
+}
+
+#[test]
+fn a_table_is_read_row_by_row() {
+    check(
+        &[
+            lines(20.0, 50.0, &["Plant", "Radish", "Kale", "Leek"]),
+            lines(160.0, 50.0, &["Sow in", "March", "June", "April"]),
+        ],
+        "Plant | Sow in\nRadish | March\nKale | June\nLeek | April",
+    );
+}
+
+#[test]
+fn lines_become_paragraphs() {
+    check(
+        &[
+            lines(20.0, 50.0, &["One line of the first", "paragraph ends here."]),
+            lines(35.0, 74.0, &["The second is indented"]),
+            lines(20.0, 86.0, &["and goes on for a well-", "Known while, and then"]),
+            lines(20.0, 140.0, &["after a gap comes this", "• and a list of", "• two items"]),
+        ],
+        "One line of the first paragraph ends here.\n\nThe second is indented and goes on for a well- \
+         Known while, and then\n\nafter a gap comes this\n• and a list of\n• two items",
+    );
+}

@@ -1,0 +1,106 @@
+//! Readers of binary formats are processes of their own, and what goes wrong there costs one file.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use lodestone::data::{MediaType, Source};
+use lodestone::extract::{ReaderLimits, Readers, Unreadable};
+use serde_json::Value;
+
+use crate::lode::Lode;
+
+fn corpus(name: &str) -> Vec<u8> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus/formats");
+    std::fs::read(folder.join(name)).unwrap()
+}
+
+fn readers(limits: ReaderLimits) -> Readers {
+    Readers::new(Some(PathBuf::from(env!("CARGO_BIN_EXE_lode"))), limits)
+}
+
+/// Reads a PDF under a name that says what its parser is to do.
+fn read(readers: &Readers, name: &str) -> Result<MediaType, Unreadable> {
+    let source = Source::File(std::env::temp_dir().join(name));
+    readers.read_document(source, corpus("plain.pdf"), None).map(|document| document.media_type)
+}
+
+#[test]
+fn a_parser_that_fails_costs_its_file_alone() {
+    let limits = ReaderLimits {
+        time_max: Duration::from_secs(20),
+        memory_bytes_max: 256 << 20,
+        ..ReaderLimits::default()
+    };
+    let readers = readers(limits);
+    assert_eq!(read(&readers, "a.pdf"), Ok(MediaType::Pdf));
+    for (name, expected) in [
+        ("abort.lodestone-test", "its reader crashed ("),
+        ("panic.lodestone-test", "its reader crashed (the parser gave up)"),
+        ("memory.lodestone-test", "reading it takes more than 256 MB of memory"),
+        ("stack.lodestone-test", "its reader crashed (it nests too deeply)"),
+    ] {
+        let reason = read(&readers, name).unwrap_err();
+        assert!(reason.to_string().starts_with(expected), "{name}: {reason}");
+        assert!(reason.is_of_the_file());
+        assert_eq!(read(&readers, "a.pdf"), Ok(MediaType::Pdf), "after {name}");
+    }
+}
+
+#[test]
+fn a_parser_that_hangs_is_stopped() {
+    let limits = ReaderLimits { time_max: Duration::from_secs(2), ..ReaderLimits::default() };
+    let readers = readers(limits);
+    let started = Instant::now();
+    let reason = read(&readers, "hang.lodestone-test").unwrap_err();
+    assert_eq!(reason, Unreadable::TooSlow { seconds_max: 2 });
+    assert!(started.elapsed() < Duration::from_secs(30), "{:?}", started.elapsed());
+    assert_eq!(read(&readers, "a.pdf"), Ok(MediaType::Pdf));
+}
+
+#[test]
+fn without_a_program_that_reads_nothing_is_parsed() {
+    for program in ["/nowhere/at/all", "/bin/cat", "/bin/true"] {
+        let readers = Readers::new(Some(program.into()), ReaderLimits::default());
+        let reason = read(&readers, "a.pdf").unwrap_err();
+        assert!(matches!(reason, Unreadable::NoReader { .. }), "{program}: {reason}");
+        assert!(!reason.is_of_the_file());
+        let text = Source::File("/a/b.txt".into());
+        assert!(readers.read_document(text, b"Text needs none.".to_vec(), None).is_ok());
+    }
+}
+
+#[test]
+fn a_folder_of_every_format_is_searched() {
+    let dir = tempfile::tempdir().unwrap();
+    let files = dir.path().join("files");
+    std::fs::create_dir(&files).unwrap();
+    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus/formats");
+    for entry in std::fs::read_dir(corpus).unwrap() {
+        let path = entry.unwrap().path();
+        std::fs::copy(&path, files.join(path.file_name().unwrap())).unwrap();
+    }
+    let lode = Lode::new(&dir.path().join("data"));
+    lode.json(&[OsStr::new("index"), files.as_os_str()]);
+    for (word, file) in [
+        ("wrung", "handbook.pdf"),
+        ("dahlias", "handbook.docx"),
+        ("varroa", "bees.pptx"),
+        ("broadfork", "accounts.xlsx"),
+        ("lovage", "message.eml"),
+        ("cardoon", "list.mbox"),
+        ("quinces", "shed.zip"),
+        ("swifts", "diary.tar.gz"),
+    ] {
+        let found = lode.files_with(word);
+        assert!(found.contains(file), "{word}: {found:?}");
+    }
+    let status = lode.json(&["status"]);
+    let skipped = status["skipped"].as_array().unwrap();
+    let reason_of = |name: &str| {
+        let is_named = |entry: &&Value| entry.to_string().contains(name);
+        skipped.iter().find(is_named).map(|entry| entry["reason"].to_string()).unwrap_or_default()
+    };
+    assert!(reason_of("protected.pdf").contains("password"), "{status}");
+    assert!(reason_of("scanned.pdf").contains("text recognition"), "{status}");
+}
