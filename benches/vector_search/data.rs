@@ -11,6 +11,7 @@ use lodestone::index::{
     VectorUpdate,
 };
 use lodestone::platform::Simd;
+use rayon::prelude::*;
 
 pub const DIM: usize = 384;
 pub const K: usize = 10;
@@ -115,11 +116,11 @@ impl Bench {
         })
     }
 
-    fn truth(&self) -> &[Vec<DocumentId>] {
+    /// The exact ten best of each query.
+    pub fn truth(&self) -> &[Vec<DocumentId>] {
         self.truth.get_or_init(|| {
-            let all = PassageFilter::all();
-            let best = |query| found(self.exact(), query, &all);
-            self.queries.iter().map(best).collect()
+            let (exact, all) = (self.exact(), PassageFilter::all());
+            self.queries.par_iter().map(|query| found(exact, query, &all)).collect()
         })
     }
 

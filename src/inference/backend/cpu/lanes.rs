@@ -28,6 +28,10 @@ pub(in crate::inference) trait Lanes: Copy {
     /// There is room for `WIDTH` numbers at `to`.
     unsafe fn store(self, to: *mut f32);
 
+    /// Brings the cache line at `from` near, where there is one.
+    #[inline(always)]
+    fn prefetch(_from: *const f32) {}
+
     fn add(self, other: Self) -> Self;
     fn sub(self, other: Self) -> Self;
     fn mul(self, other: Self) -> Self;

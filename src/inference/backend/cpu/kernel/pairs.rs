@@ -113,8 +113,9 @@ unsafe fn tile<const R: usize, const V: usize>(
             }
         }
     }
-    for (r, sums) in sums.into_iter().enumerate() {
-        for (v, sum) in sums.into_iter().enumerate() {
+    // By reference, as in `super::tile`.
+    for (r, sums) in sums.iter().enumerate() {
+        for (v, sum) in sums.iter().enumerate() {
             // SAFETY: `out` has `R` rows of `V` registers.
             unsafe { sum.store(out.start.add(r * out.stride + v * Avx512Lanes::WIDTH)) }
         }

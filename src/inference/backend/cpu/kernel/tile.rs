@@ -3,6 +3,9 @@
 use super::Block;
 use crate::inference::backend::cpu::lanes::Lanes;
 
+/// Numbers of a panel that are fetched before their turn: beyond a page of 4 KB no processor does it unasked.
+const AHEAD: usize = 1_024;
+
 /// `R` rows by `V` registers of outputs. One broadcast input meets `V` registers of weights, and `R · V`
 /// sums hide the latency of the multiplication.
 ///
@@ -19,8 +22,10 @@ pub(super) unsafe fn tile<L: Lanes, const R: usize, const V: usize>(
     for k in 0..depth {
         let mut weights = [L::splat(0.0); V];
         for (v, weights) in weights.iter_mut().enumerate() {
+            let at = panel.wrapping_add((k * V + v) * L::WIDTH);
+            L::prefetch(at.wrapping_add(AHEAD));
             // SAFETY: a panel has `depth` rows of `V` registers.
-            *weights = unsafe { L::load(panel.add((k * V + v) * L::WIDTH)) };
+            *weights = unsafe { L::load(at) };
         }
         for (r, sums) in sums.iter_mut().enumerate() {
             // SAFETY: `a` has `R` rows of `depth` inputs.
@@ -30,8 +35,9 @@ pub(super) unsafe fn tile<L: Lanes, const R: usize, const V: usize>(
             }
         }
     }
-    for (r, sums) in sums.into_iter().enumerate() {
-        for (v, sum) in sums.into_iter().enumerate() {
+    // By reference: an array that is moved into an iterator is memory.
+    for (r, sums) in sums.iter().enumerate() {
+        for (v, sum) in sums.iter().enumerate() {
             // SAFETY: `out` has `R` rows of `V` registers.
             unsafe { sum.store(out.start.add(r * out.stride + v * L::WIDTH)) }
         }

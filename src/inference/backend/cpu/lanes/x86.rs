@@ -32,6 +32,11 @@ macro_rules! lanes {
                 // SAFETY: as above, and there is room for `WIDTH` numbers.
                 unsafe { x86::$store(to, self.0) }
             }
+            #[inline(always)]
+            fn prefetch(from: *const f32) {
+                // SAFETY: a hint, which no address makes fail.
+                unsafe { x86::_mm_prefetch::<{ x86::_MM_HINT_T0 }>(from.cast()) }
+            }
             lanes!(@binary add $add, sub $sub, mul $mul, max $max, min $min);
             #[inline(always)]
             fn mul_add(self, factor: Self, addend: Self) -> Self {
