@@ -166,7 +166,7 @@ fn pace(settings: &Settings) -> Pace {
 /// Takes up what was left, and follows what changes, for as long as the engine lives.
 pub(super) async fn keep_up(inner: Weak<Inner>) {
     let Some(engine) = inner.upgrade().map(|inner| Engine { inner }) else { return };
-    let mut keeper = Keeper::new(engine.inner.config.data_dir.clone());
+    let mut keeper = Keeper::new(&engine.inner.config.data_dir);
     keeper.look(&engine).await;
     match engine.resume().await {
         Ok(resumed) => keeper.covered.extend(resumed),
@@ -197,8 +197,8 @@ struct Keeper {
 }
 
 impl Keeper {
-    fn new(data_dir: PathBuf) -> Self {
-        let watch = Watch::new(platform::resolve(&data_dir)).map_err(|error| error.to_string());
+    fn new(data_dir: &Path) -> Self {
+        let watch = Watch::new(platform::resolve(data_dir)).map_err(|error| error.to_string());
         Self { watch, roots: BTreeMap::new(), covered: BTreeSet::new(), rescanned: Instant::now() }
     }
 
@@ -243,8 +243,8 @@ impl Keeper {
                 }
                 self.roots.insert(path, RootState::Offline);
             } else if before.is_none_or(|before| *before == RootState::Offline) {
-                let state = self.watch(path.clone()).await;
-                self.roots.insert(path.clone(), state);
+                let watched = self.watch(path.clone()).await;
+                self.roots.insert(path.clone(), watched);
                 // A run that was taken up lists it anyway.
                 if !self.covered.remove(&path) {
                     stale.push(path);

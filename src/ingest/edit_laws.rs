@@ -32,7 +32,7 @@ fn book() -> String {
 
 async fn plan(pipeline: &Pipeline, path: &str, text: &str) -> PlannedDocument {
     let source = Source::File(path.into());
-    let document = extract::read_document(source, text.as_bytes().to_vec(), None).unwrap();
+    let document = extract::read_document_here(source, text.as_bytes().to_vec(), None).unwrap();
     pipeline.plan(pipeline.chunk(document).unwrap()).await.unwrap()
 }
 

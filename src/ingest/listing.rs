@@ -36,7 +36,7 @@ pub(super) fn queued(
     gate: Gate,
 ) -> impl Stream<Item = Result<QueuedFile, IngestError>> + use<> {
     let (progress, listed) = watch::channel(());
-    let lister = Lister {
+    let scanning = Lister {
         store: Arc::clone(pipeline.store()),
         run,
         tally,
@@ -47,7 +47,7 @@ pub(super) fn queued(
         skipped: Vec::new(),
     };
     let limits = pipeline.limits().clone();
-    let listing = spawn_blocking(move || lister.list(&scope, &limits));
+    let listing = spawn_blocking(move || scanning.list(&scope, &limits));
     let store = Arc::clone(pipeline.store());
     let queue = Queue { store, run, listed, listing: Some(listing), gate, page: VecDeque::new() };
     stream::try_unfold(queue, |mut queue| async move {
