@@ -182,7 +182,7 @@ fn vectors_are_found_by_what_the_encoder_got() {
         store.known_vectors(&other, DocumentId::of(&a), &stored.inputs).unwrap(),
         [None, None, None]
     );
-    store.remove(&[a.clone()]).unwrap();
+    store.remove(std::slice::from_ref(&a)).unwrap();
     assert_eq!(known(&store, &a, &[4]), [false]);
 }
 

@@ -3,6 +3,8 @@
 //! `cargo test --test suite figures -- --ignored --nocapture`; a tiny model stands in for a real one, so that
 //! what is measured is everything else.
 
+#![expect(clippy::print_stdout, reason = "figures are printed")]
+
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;

@@ -20,7 +20,7 @@ static CORPUS: LazyLock<Vec<(String, Vec<u8>)>> = LazyLock::new(|| {
     let mut files: Vec<_> = std::fs::read_dir(folder)
         .unwrap()
         .map(|entry| entry.unwrap().path())
-        .filter(|path| !path.file_stem().is_some_and(|stem| stem == "accounts"))
+        .filter(|path| path.file_stem().is_none_or(|stem| stem != "accounts"))
         .map(|path| {
             (path.file_name().unwrap().to_string_lossy().into(), std::fs::read(&path).unwrap())
         })

@@ -163,11 +163,10 @@ impl World {
 
 fn section(one: usize, two: usize) -> String {
     let subjects = ["The harbor", "A careful reader", "The old compiler", "Rain", "Glass"];
-    let sentences: String = (0..12)
-        .map(|n| {
-            format!("{} remembers {one} and {} on day {n}. ", subjects[(one + n) % 5], two * n)
-        })
+    let sentences: Vec<String> = (0..12)
+        .map(|n| format!("{} remembers {one} and {} on day {n}.", subjects[(one + n) % 5], two * n))
         .collect();
+    let sentences = sentences.join(" ");
     format!("## Section {two} of {one}\n\n{sentences}\n\n")
 }
 
