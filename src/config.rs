@@ -65,7 +65,7 @@ impl Config {
         let settings = Settings::load(&data_dir)?;
         let chosen =
             settings.model.as_deref().and_then(|name| settings.model_named(name, &data_dir));
-        let limits = settings.limits(Limits::default());
+        let limits = settings.limits(&Limits::default());
         Ok(Self { model: chosen.unwrap_or_default(), limits, ..Self::new(data_dir) })
     }
 }

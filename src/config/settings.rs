@@ -87,12 +87,12 @@ impl Settings {
 
     /// `limits` with what a person chose.
     #[must_use]
-    pub fn limits(&self, limits: Limits) -> Limits {
+    pub fn limits(&self, limits: &Limits) -> Limits {
         Limits {
             file_bytes_max: self.file_mb_max << 20,
             memory_bytes: self.memory_mb << 20,
             exclusions: self.exclusions.clone(),
-            ..limits
+            ..limits.clone()
         }
     }
 

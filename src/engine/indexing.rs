@@ -196,7 +196,7 @@ impl Indexing {
             .run_blocking(move || {
                 let limits = inner.config.limits.clone();
                 Ok(match Settings::load_if_there(&inner.config.data_dir)? {
-                    Some(settings) => settings.limits(limits),
+                    Some(settings) => settings.limits(&limits),
                     None => limits,
                 })
             })
@@ -218,9 +218,9 @@ impl Indexing {
         let inner = Arc::clone(&self.engine.inner);
         let end = move || {
             if is_over {
-                inner.store.end_run(key)?
+                inner.store.end_run(key)?;
             } else {
-                inner.store.put_back(key)?
+                inner.store.put_back(key)?;
             }
             Ok(())
         };

@@ -166,7 +166,7 @@ fn pace(settings: &Settings) -> Pace {
 /// Takes up what was left, and follows what changes, for as long as the engine lives.
 pub(super) async fn keep_up(inner: Weak<Inner>) {
     let Some(engine) = inner.upgrade().map(|inner| Engine { inner }) else { return };
-    let mut keeper = Keeper::new(engine.inner.config.data_dir.clone());
+    let mut keeper = Keeper::new(&engine.inner.config.data_dir);
     keeper.look(&engine).await;
     match engine.resume().await {
         Ok(resumed) => keeper.covered.extend(resumed),
@@ -197,8 +197,8 @@ struct Keeper {
 }
 
 impl Keeper {
-    fn new(data_dir: PathBuf) -> Self {
-        let watch = Watch::new(platform::resolve(&data_dir)).map_err(|error| error.to_string());
+    fn new(data_dir: &Path) -> Self {
+        let watch = Watch::new(platform::resolve(data_dir)).map_err(|error| error.to_string());
         Self { watch, roots: BTreeMap::new(), covered: BTreeSet::new(), rescanned: Instant::now() }
     }
 
@@ -234,7 +234,7 @@ impl Keeper {
             self.roots.remove(&path);
             self.unwatch(&path);
         }
-        let mut stale = Vec::new();
+        let mut unseen = Vec::new();
         for (path, root) in wanted {
             let before = self.roots.get(&path);
             if !ingest::is_online(&root) {
@@ -247,18 +247,18 @@ impl Keeper {
                 self.roots.insert(path.clone(), state);
                 // A run that was taken up lists it anyway.
                 if !self.covered.remove(&path) {
-                    stale.push(path);
+                    unseen.push(path);
                 }
             }
         }
         if self.rescanned.elapsed() >= RESCAN_INTERVAL {
             self.rescanned = Instant::now();
             let unwatched = |state: &RootState| matches!(state, RootState::Rescanned { .. });
-            stale.extend(self.roots.iter().filter(|(_, s)| unwatched(s)).map(|(p, _)| p.clone()));
+            unseen.extend(self.roots.iter().filter(|(_, s)| unwatched(s)).map(|(p, _)| p.clone()));
         }
         engine.inner.watched.lock().clone_from(&self.roots);
-        if !stale.is_empty() {
-            drop(indexing::index(engine, Ask::Roots(stale)));
+        if !unseen.is_empty() {
+            drop(indexing::index(engine, Ask::Roots(unseen)));
         }
         Ok(())
     }

@@ -59,7 +59,7 @@ struct Item {
     stamp: Option<SourceStamp>,
     bytes: u64,
     /// Given back when the item is stored.
-    _memory: Option<OwnedSemaphorePermit>,
+    memory: Option<OwnedSemaphorePermit>,
 }
 
 enum State {
@@ -117,7 +117,7 @@ pub async fn index_documents(
             let bytes = document.bytes;
             let chunked = spawn_blocking(move || pipeline.chunk(document)).await??;
             let state = State::Chunked(Box::new(chunked));
-            Ok(Item { state, stamp: None, bytes, _memory: None })
+            Ok(Item { state, stamp: None, bytes, memory: None })
         }
     });
     let read = chunked.buffered(readers());
@@ -153,6 +153,7 @@ async fn read_one(
     tally.lock().in_hand(&path);
     let mut stamp = SourceStamp {
         source: file.source.clone(),
+        modified: file.modified,
         stamp: file.stamp,
         readers: READERS,
         is_current: true,
@@ -186,7 +187,7 @@ async fn read_one(
         ReadFile::Chunked(chunked) => State::Chunked(chunked),
     };
     stamp.is_current = !matches!(state, State::Skipped(_) | State::Gone);
-    Ok(Item { state, stamp: Some(stamp), bytes, _memory: Some(permit) })
+    Ok(Item { state, stamp: Some(stamp), bytes, memory: Some(permit) })
 }
 
 /// Trouble that another attempt may not have.
@@ -301,8 +302,8 @@ fn commit(
     let (mut skipped, mut outdated): (Vec<(SkippedSource, u64)>, Vec<Source>) = Default::default();
     let (mut stamps, mut held) = (Vec::new(), Vec::new());
     let (mut unchanged, mut gone) = (Vec::new(), Vec::new());
-    for Item { state, stamp, bytes, _memory } in group {
-        held.push(_memory);
+    for Item { state, stamp, bytes, memory } in group {
+        held.push(memory);
         stamps.extend(stamp);
         match state {
             State::Unchanged => unchanged.push(bytes),
@@ -336,8 +337,12 @@ fn commit(
     for (document, cost) in documents.iter().zip(costs) {
         tally.indexed(document, cost);
     }
-    unchanged.into_iter().for_each(|bytes| tally.unchanged(bytes));
-    gone.into_iter().for_each(|bytes| tally.gone(bytes));
+    for bytes in unchanged {
+        tally.unchanged(bytes);
+    }
+    for bytes in gone {
+        tally.gone(bytes);
+    }
     for (SkippedSource { source, reason, .. }, bytes) in skipped {
         tally.skipped(&source, reason, bytes);
     }

@@ -137,7 +137,7 @@ mod tests {
         };
         assert_eq!(stamp(UNIX_EPOCH + Duration::from_millis(1_500)), Some(1_500_000_000));
         assert_eq!(stamp(SystemTime::now()), None);
-        assert_eq!(stamp(SystemTime::now() + Duration::from_secs(60)), None);
+        assert_eq!(stamp(SystemTime::now() + Duration::from_mins(1)), None);
     }
 
     #[cfg(target_os = "linux")]

@@ -38,7 +38,8 @@ fn power_of(supplies: &std::path::Path) -> Power {
     if discharges && !is_plugged_in { Power::Battery } else { Power::Mains }
 }
 
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(test)]
+#[cfg(target_os = "linux")]
 mod tests {
     use super::*;
 
