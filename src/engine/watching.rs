@@ -234,7 +234,7 @@ impl Keeper {
             self.roots.remove(&path);
             self.unwatch(&path);
         }
-        let mut stale = Vec::new();
+        let mut unseen = Vec::new();
         for (path, root) in wanted {
             let before = self.roots.get(&path);
             if !ingest::is_online(&root) {
@@ -247,18 +247,18 @@ impl Keeper {
                 self.roots.insert(path.clone(), watched);
                 // A run that was taken up lists it anyway.
                 if !self.covered.remove(&path) {
-                    stale.push(path);
+                    unseen.push(path);
                 }
             }
         }
         if self.rescanned.elapsed() >= RESCAN_INTERVAL {
             self.rescanned = Instant::now();
             let unwatched = |state: &RootState| matches!(state, RootState::Rescanned { .. });
-            stale.extend(self.roots.iter().filter(|(_, s)| unwatched(s)).map(|(p, _)| p.clone()));
+            unseen.extend(self.roots.iter().filter(|(_, s)| unwatched(s)).map(|(p, _)| p.clone()));
         }
         engine.inner.watched.lock().clone_from(&self.roots);
-        if !stale.is_empty() {
-            drop(indexing::index(engine, Ask::Roots(stale)));
+        if !unseen.is_empty() {
+            drop(indexing::index(engine, Ask::Roots(unseen)));
         }
         Ok(())
     }

@@ -35,8 +35,8 @@ pub(super) fn queued(
     tally: SharedTally,
     gate: Gate,
 ) -> impl Stream<Item = Result<QueuedFile, IngestError>> + use<> {
-    let (progress, listed) = watch::channel(());
-    let scanning = Lister {
+    let (progress, news) = watch::channel(());
+    let lister = Lister {
         store: Arc::clone(pipeline.store()),
         run,
         tally,
@@ -47,9 +47,9 @@ pub(super) fn queued(
         skipped: Vec::new(),
     };
     let limits = pipeline.limits().clone();
-    let listing = spawn_blocking(move || scanning.list(&scope, &limits));
+    let listing = spawn_blocking(move || lister.list(&scope, &limits));
     let store = Arc::clone(pipeline.store());
-    let queue = Queue { store, run, listed, listing: Some(listing), gate, page: VecDeque::new() };
+    let queue = Queue { store, run, news, listing: Some(listing), gate, page: VecDeque::new() };
     stream::try_unfold(queue, |mut queue| async move {
         Ok(queue.next().await?.map(|file| (file, queue)))
     })
@@ -59,7 +59,7 @@ struct Queue {
     store: Arc<Store>,
     run: RunKey,
     /// Changes when files were queued, and closes at the end of the listing.
-    listed: watch::Receiver<()>,
+    news: watch::Receiver<()>,
     listing: Option<JoinHandle<Result<(), IngestError>>>,
     gate: Gate,
     page: VecDeque<QueuedFile>,
@@ -82,7 +82,7 @@ impl Queue {
             if is_listed {
                 return Ok(None);
             }
-            if self.listed.changed().await.is_err()
+            if self.news.changed().await.is_err()
                 && let Some(listing) = self.listing.take()
             {
                 listing.await??;

@@ -153,6 +153,7 @@ async fn read_one(
     tally.lock().in_hand(&path);
     let mut stamp = SourceStamp {
         source: file.source.clone(),
+        modified: file.modified,
         stamp: file.stamp,
         readers: READERS,
         is_current: true,

@@ -47,6 +47,8 @@ pub struct QueuedFile {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SourceStamp {
     pub source: Source,
+    /// Seconds since the Unix epoch.
+    pub modified: Option<i64>,
     /// As [`QueuedFile::stamp`].
     pub stamp: Option<i64>,
     /// The generation of the readers; a new one may read what this one could not.
@@ -373,7 +375,7 @@ pub(super) fn owned(
 pub(super) fn settle(
     transaction: &Transaction<'_>,
     run: Option<RunKey>,
-    SourceStamp { source, stamp, readers, is_current }: &SourceStamp,
+    SourceStamp { source, modified, stamp, readers, is_current }: &SourceStamp,
 ) -> rusqlite::Result<()> {
     let key = source.key();
     if let Some(RunKey(run)) = run {
@@ -382,9 +384,10 @@ pub(super) fn settle(
             .execute((run, &key))?;
     }
     if *is_current {
+        // A file may have been touched, or written again as it was.
         transaction
-            .prepare_cached("UPDATE documents SET stamp = ?2 WHERE id = ?1")?
-            .execute((record::id_value(DocumentId::of(source)), stamp))?;
+            .prepare_cached("UPDATE documents SET stamp = ?2, modified = ?3 WHERE id = ?1")?
+            .execute((record::id_value(DocumentId::of(source)), stamp, modified))?;
         transaction.prepare_cached("DELETE FROM skipped WHERE source = ?1")?.execute([key])?;
     } else {
         // Trouble that can pass by itself has no hash, and is tried again.

@@ -19,7 +19,13 @@ fn run(store: &Store) -> (RunKey, RunLease) {
 }
 
 fn stamp(source: &Source) -> SourceStamp {
-    SourceStamp { source: source.clone(), stamp: Some(7_000), readers: 1, is_current: true }
+    SourceStamp {
+        source: source.clone(),
+        modified: Some(7),
+        stamp: Some(7_000),
+        readers: 1,
+        is_current: true,
+    }
 }
 
 fn with_inputs(source: &Source, text: &str) -> EmbeddedDocument {
@@ -83,6 +89,7 @@ fn what_looks_as_it_did_is_not_queued() {
     };
     store.settle(&model("words"), &settled, 1).unwrap();
 
+    assert_eq!(store.documents().unwrap()[0].modified, Some(7), "of when it was last looked at");
     let again = |file: QueuedFile, readers| store.enqueue(run, &[file], readers).unwrap();
     assert_eq!(again(queued(&a, 0), 1), [Settlement::Unchanged { bytes: 3 }]);
     assert!(matches!(again(queued(&b, 0), 1).as_slice(), [Settlement::Skipped { .. }]));

@@ -69,8 +69,12 @@ fn killed_at_random_points_it_makes_the_index_of_an_undisturbed_run() {
             assert_eq!(found(&lode), found(&clean), "{query} by {mode}");
         }
     }
-    let checked = lode.json(&["doctor"]);
-    assert_eq!(checked["ok"], true, "{checked}");
+    let checked = lode.command(&["doctor", "--json"]).output().unwrap();
+    let checked: serde_json::Value = serde_json::from_slice(&checked.stdout).unwrap();
+    for check in checked["checks"].as_array().unwrap() {
+        // A random model knows no meaning, and the doctor says so.
+        assert!(check["ok"] == true || check["name"] == "model", "{checked}");
+    }
 }
 
 /// The model is not what is tested here.
