@@ -178,7 +178,7 @@ pub struct RetryArguments {
 
 #[derive(Debug, Args)]
 pub struct ExcludeArguments {
-    /// Patterns as in a .gitignore: node_modules/, *.tmp
+    /// Patterns of the kind that .gitignore files hold, such as *.tmp
     #[arg(value_name = "PATTERN")]
     pub patterns: Vec<String>,
     /// Take these patterns off the list instead

@@ -14,7 +14,7 @@ use crate::index;
 use crate::output::{Output, one_line};
 
 #[derive(Serialize)]
-struct Watched {
+struct Folders {
     watched: Vec<String>,
     unwatched: Vec<String>,
     unknown: Vec<String>,
@@ -27,7 +27,7 @@ pub async fn watch(
     watched: bool,
 ) -> Result<Exit, Failure> {
     let engine = common.open()?;
-    let mut report = Watched { watched: vec![], unwatched: vec![], unknown: vec![] };
+    let mut report = Folders { watched: vec![], unwatched: vec![], unknown: vec![] };
     for path in paths {
         let name = path.display().to_string();
         match (engine.watch(path, watched).await?, watched) {
