@@ -9,6 +9,7 @@ use std::path::Path;
 use std::process::Stdio;
 use std::time::Instant;
 
+use lodestone::config::Settings;
 use serde_json::Value;
 
 use crate::lode::Lode;
@@ -48,8 +49,7 @@ fn one_long_text() {
     fs::write(files.path().join("long.txt"), &text).unwrap();
     drop(text);
     let lode = with_tiny_model(data.path());
-    fs::write(data.path().join("settings.json"), r#"{"model": "tiny", "file_mb_max": 1000}"#)
-        .unwrap();
+    Settings::update(data.path(), |settings| settings.file_mb_max = 1_000).unwrap();
     measure(&format!("one text of {mb} MB"), &lode, files.path());
 }
 
