@@ -1,6 +1,7 @@
 //! Killed at random points through a long ingest of mixed files and edits, the index is the one that an
 //! undisturbed ingest makes.
 
+use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -167,11 +168,11 @@ impl World {
 
 fn section(one: usize, two: usize) -> String {
     let subjects = ["The harbor", "A careful reader", "The old compiler", "Rain", "Glass"];
-    let sentences: String = (0..12)
-        .map(|n| {
-            format!("{} remembers {one} and {} on day {n}. ", subjects[(one + n) % 5], two * n)
-        })
-        .collect();
+    let mut sentences = String::new();
+    for n in 0..12 {
+        let subject = subjects[(one + n) % 5];
+        let _ = write!(sentences, "{subject} remembers {one} and {} on day {n}. ", two * n);
+    }
     format!("## Section {two} of {one}\n\n{sentences}\n\n")
 }
 
