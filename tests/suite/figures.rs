@@ -96,10 +96,8 @@ fn measure(lode: &Lode, files: &Path) -> String {
     let output = child.wait_with_output().unwrap();
     let report: Value = serde_json::from_slice(&output.stdout).unwrap();
     let bytes = lode.json(&["status"])["bytes"].as_u64().unwrap();
-    let (peak_mb, disk_mb) = (peak_kb >> 10, bytes >> 20);
-    format!(
-        "{took:.1} s with start and indexes, peak {peak_mb} MB, {disk_mb} MB on disk\n  {report}"
-    )
+    let megabytes = [peak_kb >> 10, bytes >> 20];
+    format!("{took:.1} s with start and indexes, MB at peak and on disk {megabytes:?}\n  {report}")
 }
 
 fn peak_memory_kb(process: u32) -> Option<u64> {
