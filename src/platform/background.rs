@@ -54,19 +54,28 @@ mod system {
     }
 }
 
+// sys/resource.h; the crate `libc` has none of these.
 #[cfg(target_os = "macos")]
 mod system {
-    pub const BACKGROUND: i32 = libc::IOPOL_THROTTLE;
+    use std::ffi::c_int;
+
+    /// `IOPOL_THROTTLE`.
+    pub const BACKGROUND: i32 = 3;
+    const IOPOL_TYPE_DISK: c_int = 0;
+    const IOPOL_SCOPE_THREAD: c_int = 1;
+
+    unsafe extern "C" {
+        safe fn getiopolicy_np(iotype: c_int, scope: c_int) -> c_int;
+        safe fn setiopolicy_np(iotype: c_int, scope: c_int, policy: c_int) -> c_int;
+    }
 
     pub fn get() -> i32 {
-        // SAFETY: the call takes two numbers and returns one.
-        unsafe { libc::getiopolicy_np(libc::IOPOL_TYPE_DISK, libc::IOPOL_SCOPE_THREAD) }
+        getiopolicy_np(IOPOL_TYPE_DISK, IOPOL_SCOPE_THREAD)
     }
 
     /// A refusal leaves the policy as it is, which is no worse than not having asked.
     pub fn set(policy: i32) {
-        // SAFETY: the call takes three numbers and returns one.
-        unsafe { libc::setiopolicy_np(libc::IOPOL_TYPE_DISK, libc::IOPOL_SCOPE_THREAD, policy) };
+        setiopolicy_np(IOPOL_TYPE_DISK, IOPOL_SCOPE_THREAD, policy);
     }
 }
 

@@ -7,15 +7,65 @@ pub enum Power {
 
 /// Where the power comes from now; a machine that does not tell is taken to be on mains.
 ///
-/// Linux: the power supplies of sysfs. Nothing is asked on other systems yet.
+/// Linux: the power supplies of sysfs. macOS: whether the power sources name an end. Windows: the state
+/// of the AC line.
 #[must_use]
 pub fn power() -> Power {
     #[cfg(target_os = "linux")]
     {
         power_of(std::path::Path::new("/sys/class/power_supply"))
     }
-    #[cfg(not(target_os = "linux"))]
+    #[cfg(any(target_os = "macos", windows))]
+    {
+        if system::is_on_battery() { Power::Battery } else { Power::Mains }
+    }
+    #[cfg(not(any(target_os = "linux", target_os = "macos", windows)))]
     Power::Mains
+}
+
+#[cfg(target_os = "macos")]
+mod system {
+    /// `kIOPSTimeRemainingUnlimited` of IOPowerSources.h: connected to power that does not run out.
+    const UNLIMITED: f64 = -2.0;
+
+    #[link(name = "IOKit", kind = "framework")]
+    unsafe extern "C" {
+        /// Seconds until the power sources are empty, or one of two negative values.
+        safe fn IOPSGetTimeRemainingEstimate() -> f64;
+    }
+
+    pub fn is_on_battery() -> bool {
+        IOPSGetTimeRemainingEstimate() > UNLIMITED
+    }
+}
+
+#[cfg(windows)]
+mod system {
+    /// `SYSTEM_POWER_STATUS` of winbase.h.
+    #[repr(C)]
+    #[derive(Default)]
+    struct Status {
+        ac_line: u8,
+        battery_flag: u8,
+        battery_percent: u8,
+        system_flag: u8,
+        battery_seconds: u32,
+        battery_seconds_full: u32,
+    }
+
+    const OFFLINE: u8 = 0;
+
+    #[link(name = "kernel32")]
+    unsafe extern "system" {
+        fn GetSystemPowerStatus(status: *mut Status) -> i32;
+    }
+
+    pub fn is_on_battery() -> bool {
+        let mut status = Status::default();
+        // SAFETY: the structure has the layout that the system documents and outlives the call.
+        let is_known = unsafe { GetSystemPowerStatus(&raw mut status) } != 0;
+        is_known && status.ac_line == OFFLINE
+    }
 }
 
 /// On battery when one discharges and no line power is connected: some machines draw on the battery

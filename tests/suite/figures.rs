@@ -3,14 +3,13 @@
 //! `cargo test --test suite figures -- --ignored --nocapture`; a tiny model stands in for a real one, so that
 //! what is measured is everything else.
 
-#![expect(clippy::print_stdout, reason = "figures are printed")]
-
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 use std::process::Stdio;
 use std::time::Instant;
 
+use lodestone::config::Settings;
 use serde_json::Value;
 
 use crate::lode::Lode;
@@ -31,8 +30,8 @@ fn twenty_thousand_small_files() {
             .unwrap();
     }
     let lode = with_tiny_model(data.path());
-    measure("20,000 files", &lode, files.path());
-    measure("20,000 files, unchanged", &lode, files.path());
+    println!("20,000 files: {}", measure(&lode, files.path()));
+    println!("20,000 files, unchanged: {}", measure(&lode, files.path()));
 }
 
 #[test]
@@ -50,9 +49,8 @@ fn one_long_text() {
     fs::write(files.path().join("long.txt"), &text).unwrap();
     drop(text);
     let lode = with_tiny_model(data.path());
-    fs::write(data.path().join("settings.json"), r#"{"model": "tiny", "file_mb_max": 1000}"#)
-        .unwrap();
-    measure(&format!("one text of {mb} MB"), &lode, files.path());
+    Settings::update(data.path(), |settings| settings.file_mb_max = 1_000).unwrap();
+    println!("one text of {mb} MB: {}", measure(&lode, files.path()));
 }
 
 fn with_tiny_model(data: &Path) -> Lode {
@@ -85,7 +83,7 @@ fn prose(seed: usize, sentences: usize) -> String {
     text
 }
 
-fn measure(what: &str, lode: &Lode, files: &Path) {
+fn measure(lode: &Lode, files: &Path) -> String {
     let mut command = lode.command(&["index".as_ref(), files.as_os_str(), "--json".as_ref()]);
     let started = Instant::now();
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
@@ -98,11 +96,8 @@ fn measure(what: &str, lode: &Lode, files: &Path) {
     let output = child.wait_with_output().unwrap();
     let report: Value = serde_json::from_slice(&output.stdout).unwrap();
     let bytes = lode.json(&["status"])["bytes"].as_u64().unwrap();
-    println!(
-        "{what}: {took:.1} s with start and indexes, peak {} MB, {} MB on disk\n  {report}",
-        peak_kb >> 10,
-        bytes >> 20
-    );
+    let megabytes = [peak_kb >> 10, bytes >> 20];
+    format!("{took:.1} s with start and indexes, MB at peak and on disk {megabytes:?}\n  {report}")
 }
 
 fn peak_memory_kb(process: u32) -> Option<u64> {

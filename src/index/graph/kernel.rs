@@ -11,9 +11,6 @@ use crate::platform::Simd;
 /// places. The query is as long as a code.
 pub(super) type Dots = fn(query: &[i8], codes: CodeTable<'_>, nodes: &[u32], dots: &mut [i32]);
 
-/// Codes that are fetched ahead of the one that is multiplied.
-const AHEAD: usize = 3;
-
 /// The kernel for an instruction set; a narrower one where the processor lacks part of it.
 pub(super) fn dots(simd: Simd) -> Dots {
     match simd {
@@ -66,8 +63,10 @@ mod x86 {
         _mm512_xor_si512,
     };
 
-    use super::{AHEAD, CODE_ALIGN, CodeTable};
+    use super::{CODE_ALIGN, CodeTable};
 
+    /// Codes that are fetched ahead of the one that is multiplied.
+    const AHEAD: usize = 3;
     const LINE: usize = 64;
 
     #[inline]
