@@ -45,6 +45,8 @@ pub struct Session {
     pub pane: Signal<Pane>,
     data_dir: CopyValue<Result<PathBuf, String>>,
     bridge: CopyValue<Option<Bridge>>,
+    /// What is to be indexed as soon as the index is open.
+    waiting: CopyValue<Vec<PathBuf>>,
     searching: CopyValue<Option<Task>>,
     loading: CopyValue<Option<Task>>,
     refreshing: CopyValue<bool>,
@@ -69,16 +71,18 @@ impl Session {
             settings: signal(settings),
             data_dir: value(data_dir),
             bridge: value(None),
+            waiting: value(vec![]),
             searching: value(None),
             loading: value(None),
             refreshing: value(false),
         }
     }
 
-    /// Takes the opened engine and asks what was typed meanwhile.
+    /// Takes the opened engine, adds what was dropped meanwhile and asks what was typed.
     pub fn attach(mut self, bridge: Bridge) {
         self.bridge.set(Some(bridge));
         self.phase.set(Phase::Ready);
+        self.index(self.waiting.take());
         self.refresh_golden();
         self.search_again();
     }

@@ -5,7 +5,7 @@ use dioxus::core::spawn_forever;
 use dioxus::prelude::*;
 use lodestone::engine::{EngineEvent, JobId, ModelState};
 
-use super::Session;
+use super::{Phase, Session};
 use crate::ui::state::{Notice, NoticeTone, View};
 
 /// While documents stream in, what is on screen follows at this pace.
@@ -15,15 +15,21 @@ const DISMISSED_AFTER: Duration = Duration::from_millis(250);
 const NOTICE_STAYS: Duration = Duration::from_secs(6);
 
 impl Session {
-    pub fn index(self, paths: Vec<PathBuf>) {
+    /// Adds files and folders to the index; those that come while it opens are added once it is open.
+    pub fn index(mut self, paths: Vec<PathBuf>) {
         if paths.is_empty() {
             return;
         }
-        let Some(bridge) = self.bridge() else {
-            let text = "The index is not open, so nothing can be added to it.".to_owned();
-            return self.notify(NoticeTone::Warning, text);
-        };
-        bridge.index(paths);
+        if let Some(bridge) = self.bridge() {
+            return bridge.index(paths);
+        }
+        match &*self.phase.peek() {
+            Phase::Opening | Phase::Ready => self.waiting.write().extend(paths),
+            Phase::Failed { .. } => {
+                let text = "The index is not open, so nothing can be added to it.".to_owned();
+                self.notify(NoticeTone::Warning, text);
+            }
+        }
     }
 
     pub fn pick_files(self) {
