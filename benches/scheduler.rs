@@ -6,7 +6,7 @@
 #![expect(clippy::print_stdout, reason = "a bench prints its table")]
 
 use std::num::NonZeroUsize;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -148,19 +148,17 @@ async fn measure(case: &Case) -> Measured {
     };
     scheduler.load_model(model_id(), Arc::new(loader)).await.expect("the model loads");
 
-    let (stop, tokens) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
+    let stop = Arc::new(AtomicBool::new(false));
     let callers: Vec<_> = (0..CALLERS)
         .map(|caller| {
-            let (scheduler, stop, tokens) = (scheduler.clone(), stop.clone(), tokens.clone());
+            let (scheduler, stop) = (scheduler.clone(), stop.clone());
             tokio::spawn(async move {
                 let mut seed = caller;
                 while !stop.load(Ordering::Relaxed) {
                     let batch = file(seed);
-                    let held = batch.tokens() as u64;
                     let priority = Priority::Background;
                     let request = BatchEmbedRequest { model_id: model_id(), batch, priority };
                     scheduler.embed_batch(request).await.expect("embeds");
-                    tokens.fetch_add(held, Ordering::Relaxed);
                     seed += CALLERS;
                 }
             })

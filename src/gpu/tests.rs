@@ -176,6 +176,29 @@ async fn a4_a_query_waits_for_the_running_step_only() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a4_a_step_that_fails_at_once_says_nothing_of_how_fast_the_next_is() {
+    let target = Some(Duration::from_millis(40));
+    let options = SchedulerOptions { queue_max: 8, step_target: target };
+    let bench = bench(Arc::new(SerialScheduler::start(&options).unwrap())).await;
+    bench.gate.let_through(1);
+    bench.embed(Priority::Background, &[FAILS; 64]).await.unwrap().unwrap_err();
+    let query = bench.embed(Priority::Immediate, &[2]);
+    let files: Vec<_> = (0..6).map(|_| bench.embed(Priority::Background, &[1; 64])).collect();
+    bench.until_depth(7).await;
+    bench.gate.let_through(2);
+    query.await.unwrap().unwrap();
+    while bench.scheduler.stats().completed < 2 {
+        tokio::task::yield_now().await;
+    }
+    let depth: usize = bench.scheduler.stats().depth.iter().sum();
+    assert!(depth > 0, "all files in one step");
+    bench.gate.open();
+    for file in files {
+        file.await.unwrap().unwrap();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a5_models_load_once_and_unload() {
     let bench = serial(8).await;
     bench.gate.open();

@@ -133,8 +133,11 @@ impl DeviceThread {
                 let result = flatten(&step.model, outcome)
                     .and_then(|rows| check_rows(&step.model, rows, step.batch.sequences()));
                 match &result {
+                    Ok(_) => budget.record(step.batch.tokens(), started.elapsed()),
                     Err(GpuError::OutOfMemory { .. }) => budget.shrink(step.batch.tokens()),
-                    _ => budget.record(step.batch.tokens(), started.elapsed()),
+                    // It may have failed at once: taken for speed, that would make the next steps too
+                    // long for a search to wait for.
+                    Err(_) => {}
                 }
                 result
             }

@@ -75,7 +75,7 @@ impl<K: Kernel> CpuBackend<K> {
     }
 
     fn rows(&self, rows: usize, columns: usize) -> Result<Rows<K::Operand>, BackendError> {
-        Rows::new(&self.shelf, rows, columns)
+        Rows::new(&self.shelf, K::ROWS, rows, columns)
     }
 
     /// Runs all parts of a product; says whether its rows are finished.
@@ -150,6 +150,7 @@ impl<K: Kernel> Backend for CpuBackend<K> {
     }
 
     fn plan(&mut self, batch: &TokenBatch, _attention: &Attention) -> Result<Plan, BackendError> {
+        assert!(batch.ranges().all(|range| !range.is_empty()), "a sequence has at least one token");
         Ok(Plan { sequences: batch.ranges().collect(), pieces: pieces(batch.ranges()) })
     }
 
@@ -206,7 +207,7 @@ impl<K: Kernel> Backend for CpuBackend<K> {
     ) -> Result<Self::Tensor, BackendError> {
         let width = linear.weight.outputs;
         let out = self.rows(x.count, width)?;
-        let sums = Rows::<f32>::new(&self.shelf, x.count, width)?;
+        let sums = Rows::<f32>::exactly(&self.shelf, x.count, width)?;
         let norm = || SumsToRows::new(sums.block_mut(), width, norm, out.block_mut());
         let epilogue = AddNorm { bias: bias(linear), residual: residual.block(), norm: norm() };
         if !self.multiply(x, linear, epilogue) {

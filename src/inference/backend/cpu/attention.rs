@@ -4,19 +4,18 @@
 //! does not grow with the square of a sequence's length. The exponentials are powers of two: the factor
 //! 1 / ln 2 is part of the scale.
 
+mod desk;
+mod pack;
 mod scores;
+mod stretch;
 
 use std::f32::consts::LOG2_E;
 use std::ops::Range;
 use std::sync::Arc;
 
-use self::scores::{NEVER, ScoreRow};
+use self::desk::{Desk, Laid};
 use super::buffer::{Rows, Shelf};
 use super::kernel::{Block, Kernel, Task};
-use super::lanes::Lanes;
-use super::operand::Operand;
-use super::packed::place;
-use super::write::{Numbers, write_row};
 use crate::inference::Alibi;
 use crate::inference::backend::{Attention, BackendError};
 
@@ -65,68 +64,6 @@ pub(super) struct Attend<'a, K: Kernel> {
 // SAFETY: parts write rows and columns of their own, and each worker has a desk.
 unsafe impl<K: Kernel> Sync for Attend<'_, K> {}
 
-/// Where on a worker's desk things lie, in f32 from its start; and their shapes.
-#[derive(Clone, Copy, Debug, Default)]
-struct Desk {
-    /// Components of a head, as inputs and as outputs.
-    depth: usize,
-    outputs: usize,
-    /// Keys of a stretch, filled up.
-    keys: usize,
-    queries: usize,
-    key_panels: usize,
-    value_panels: usize,
-    /// [`Kernel::ROWS`] rows of `keys` in f32, and as operands.
-    scores: usize,
-    weights: usize,
-    /// `[queries, outputs]`.
-    sums: usize,
-    /// A number a query: the running maximum, and the running sum of weights.
-    maxima: usize,
-    totals: usize,
-    numbers: usize,
-}
-
-impl Desk {
-    fn new<K: Kernel>(d: usize, longest: usize) -> Self {
-        let up = |count: usize| count.next_multiple_of(64);
-        let whole = K::OUTPUTS.max(K::DEPTH);
-        let keys = longest.min(STRETCH).next_multiple_of(whole);
-        let rows = longest.min(QUERIES).next_multiple_of(K::ROWS);
-        let (depth, outputs) = (d.next_multiple_of(K::DEPTH), d.next_multiple_of(K::OUTPUTS));
-        let mut desk = Self { depth, outputs, keys, ..Self::default() };
-        let mut end = 0;
-        let mut lay = |count: usize| {
-            let at = end;
-            end += up(count);
-            at
-        };
-        // Operands are no larger than f32.
-        desk.queries = lay(rows * depth);
-        desk.key_panels = lay(keys * depth);
-        desk.value_panels = lay(outputs * keys);
-        desk.scores = lay(K::ROWS * keys);
-        desk.weights = lay(K::ROWS * keys);
-        desk.sums = lay(rows * outputs);
-        desk.maxima = lay(rows);
-        desk.totals = lay(rows);
-        desk.numbers = end;
-        desk
-    }
-}
-
-/// A desk's places as addresses.
-struct Laid<K: Kernel> {
-    queries: *mut K::Operand,
-    keys: *mut K::Operand,
-    values: *mut K::Operand,
-    scores: *mut f32,
-    weights: *mut K::Operand,
-    sums: *mut f32,
-    maxima: *mut f32,
-    totals: *mut f32,
-}
-
 impl<'a, K: Kernel> Attend<'a, K> {
     /// # Errors
     /// When the system has no memory.
@@ -162,21 +99,8 @@ impl<'a, K: Kernel> Attend<'a, K> {
     /// Nobody else is `worker`.
     unsafe fn desk(&self, worker: usize) -> Laid<K> {
         let Block { start, stride } = self.desks.block_mut();
-        let Desk {
-            queries, key_panels, value_panels, scores, weights, sums, maxima, totals, ..
-        } = self.desk;
-        // SAFETY: each worker has a row, and all places are within it.
-        let place = |at: usize| unsafe { start.add(worker * stride + at) };
-        Laid {
-            queries: place(queries).cast(),
-            keys: place(key_panels).cast(),
-            values: place(value_panels).cast(),
-            scores: place(scores),
-            weights: place(weights).cast(),
-            sums: place(sums),
-            maxima: place(maxima),
-            totals: place(totals),
-        }
+        // SAFETY: each worker has a row, which is as long as a desk.
+        unsafe { self.desk.at(start.add(worker * stride)) }
     }
 
     /// Row `row` of the queries (0), keys (1) or values (2) of a head.
@@ -206,201 +130,6 @@ impl<K: Kernel> Task<K> for Attend<'_, K> {
                 }
             }
             self.write(&desk, piece, head);
-        }
-    }
-}
-
-impl<K: Kernel> Attend<'_, K> {
-    /// # Safety
-    /// The desk is the caller's.
-    #[inline(always)]
-    unsafe fn lay_queries(&self, desk: &Laid<K>, piece: &Piece, head: usize) {
-        let depth = self.desk.depth;
-        for (at, row) in piece.queries.clone().enumerate() {
-            // SAFETY: the desk has room for each query, filled up with zeros.
-            unsafe {
-                let to = desk.queries.add(at * depth);
-                std::ptr::copy_nonoverlapping(self.row(0, head, row), to, self.width);
-                to.add(self.width).write_bytes(0, depth - self.width);
-            }
-        }
-    }
-
-    /// Packs keys as the outputs of a product, as [`super::packed::PackedMatrix`] does.
-    ///
-    /// # Safety
-    /// The desk is the caller's.
-    #[inline(always)]
-    unsafe fn lay_keys(&self, desk: &Laid<K>, keys: &Range<usize>, head: usize) {
-        let depth = self.desk.depth;
-        let stride = self.qkv.block().stride;
-        for (panel, first) in keys.clone().step_by(K::OUTPUTS).enumerate() {
-            let count = K::OUTPUTS.min(keys.end - first);
-            // SAFETY: the desk has room for whole panels of keys.
-            unsafe {
-                let to = desk.keys.add(panel * depth * K::OUTPUTS);
-                if count < K::OUTPUTS || self.width < depth {
-                    to.write_bytes(0, depth * K::OUTPUTS);
-                }
-                let from = self.row(1, head, first);
-                for k in 0..self.width {
-                    let to = to.add(place::<K>(k, 0));
-                    for c in 0..count {
-                        *to.add(c * K::Operand::GROUP) = *from.add(c * stride + k);
-                    }
-                }
-            }
-        }
-    }
-
-    /// Packs values: their components are the outputs, and the keys what is added over.
-    ///
-    /// # Safety
-    /// The desk is the caller's.
-    #[inline(always)]
-    unsafe fn lay_values(&self, desk: &Laid<K>, keys: &Range<usize>, head: usize) {
-        let depth = keys.len().next_multiple_of(K::DEPTH);
-        for (panel, first) in (0..self.width).step_by(K::OUTPUTS).enumerate() {
-            let count = K::OUTPUTS.min(self.width - first);
-            // SAFETY: the desk has room for whole panels.
-            unsafe {
-                let to = desk.values.add(panel * depth * K::OUTPUTS);
-                if count < K::OUTPUTS || keys.len() < depth {
-                    to.write_bytes(0, depth * K::OUTPUTS);
-                }
-                for (k, row) in keys.clone().enumerate() {
-                    let from = self.row(2, head, row).add(first);
-                    let to = to.add(place::<K>(k, 0));
-                    for c in 0..count {
-                        *to.add(c * K::Operand::GROUP) = *from.add(c);
-                    }
-                }
-            }
-        }
-    }
-
-    /// A tile of queries meets a stretch of keys.
-    ///
-    /// # Safety
-    /// The desk is the caller's.
-    #[inline(always)]
-    unsafe fn meet(
-        &self,
-        desk: &Laid<K>,
-        piece: &Piece,
-        queries: Range<usize>,
-        keys: &Range<usize>,
-        head: usize,
-    ) {
-        let Desk { depth, outputs, keys: stride, .. } = self.desk;
-        let is_first = keys.start == piece.sequence.start;
-        let slope = self.slopes.get(head).map_or(0.0, |slope| slope * LOG2_E);
-        let value_depth = keys.len().next_multiple_of(K::DEPTH);
-        // SAFETY: the desk has whole tiles of queries, scores, weights and sums.
-        unsafe {
-            let a = Block {
-                start: desk.queries.add(queries.start * depth).cast_const(),
-                stride: depth,
-            };
-            for panel in 0..keys.len().div_ceil(K::OUTPUTS) {
-                let out = Block { start: desk.scores.add(panel * K::OUTPUTS), stride };
-                let keys = desk.keys.add(panel * depth * K::OUTPUTS);
-                K::tile(a, queries.len(), keys, depth, out);
-            }
-            for (r, query) in queries.clone().enumerate() {
-                let row = ScoreRow {
-                    scores: desk.scores.add(r * stride),
-                    keys: keys.len(),
-                    weights: desk.weights.add(r * stride),
-                    filled: value_depth,
-                    scale: self.scale,
-                    slope,
-                    // From the query to the first key.
-                    first_distance: keys.start as f32 - (piece.queries.start + query) as f32,
-                };
-                let before = if is_first { NEVER } else { *desk.maxima.add(query) };
-                let (maximum, total) = row.weigh::<K>(before);
-                *desk.maxima.add(query) = maximum;
-                if is_first {
-                    *desk.totals.add(query) = total;
-                } else {
-                    let kept = (before - maximum).exp2();
-                    *desk.totals.add(query) = *desk.totals.add(query) * kept + total;
-                    scale_sums::<K>(desk.sums.add(query * outputs), outputs, kept);
-                }
-            }
-            let a = Block { start: desk.weights.cast_const(), stride };
-            for panel in 0..outputs / K::OUTPUTS {
-                let values = desk.values.add(panel * value_depth * K::OUTPUTS);
-                let sums = desk.sums.add(queries.start * outputs + panel * K::OUTPUTS);
-                if is_first {
-                    let out = Block { start: sums, stride: outputs };
-                    K::tile(a, queries.len(), values, value_depth, out);
-                } else {
-                    // The scores are used up.
-                    let out = Block { start: desk.scores, stride };
-                    K::tile(a, queries.len(), values, value_depth, out);
-                    for r in 0..queries.len() {
-                        add_sums::<K>(sums.add(r * outputs), desk.scores.add(r * stride));
-                    }
-                }
-            }
-        }
-    }
-
-    /// # Safety
-    /// The desk is the caller's, and nobody else writes this head of these rows.
-    #[inline(always)]
-    unsafe fn write(&self, desk: &Laid<K>, piece: &Piece, head: usize) {
-        for (query, row) in piece.queries.clone().enumerate() {
-            // SAFETY: the result has the row and the head.
-            unsafe {
-                let sums = desk.sums.add(query * self.desk.outputs);
-                let share = 1.0 / *desk.totals.add(query);
-                let to = self.out.start.add(row * self.out.stride + head * self.width);
-                write_row::<K>(to, self.width, &Shared { sums, share });
-            }
-        }
-    }
-}
-
-/// Sums as their share of a total.
-struct Shared {
-    sums: *const f32,
-    share: f32,
-}
-
-impl<K: Kernel> Numbers<K> for Shared {
-    #[inline(always)]
-    unsafe fn at(&self, column: usize) -> K::Lanes {
-        // SAFETY: sums have whole registers.
-        unsafe { K::Lanes::load(self.sums.add(column)) }.mul(K::Lanes::splat(self.share))
-    }
-}
-
-/// Multiplies a row of sums.
-///
-/// # Safety
-/// Below [`Kernel::enter`]; there are `count` sums, whole registers.
-#[inline(always)]
-unsafe fn scale_sums<K: Kernel>(sums: *mut f32, count: usize, factor: f32) {
-    let factor = K::Lanes::splat(factor);
-    for at in (0..count).step_by(K::Lanes::WIDTH) {
-        // SAFETY: said by the caller.
-        unsafe { K::Lanes::load(sums.add(at)).mul(factor).store(sums.add(at)) }
-    }
-}
-
-/// Adds the row of a tile to sums.
-///
-/// # Safety
-/// Below [`Kernel::enter`]; both have the outputs of a panel.
-#[inline(always)]
-unsafe fn add_sums<K: Kernel>(sums: *mut f32, more: *const f32) {
-    for at in (0..K::OUTPUTS).step_by(K::Lanes::WIDTH) {
-        // SAFETY: said by the caller.
-        unsafe {
-            K::Lanes::load(sums.add(at)).add(K::Lanes::load(more.add(at))).store(sums.add(at));
         }
     }
 }

@@ -90,7 +90,7 @@ impl Shelf {
 }
 
 /// A matrix `[rows, columns]` of activations. Rows begin `stride` numbers apart, and what lies between
-/// is zero; there is room for whole tiles of rows, whose numbers beyond the last row mean nothing.
+/// is zero; there may be room for whole tiles of rows, whose numbers beyond the last row mean nothing.
 pub(in crate::inference) struct Rows<O: Operand> {
     /// `None` while it is dropped.
     buffer: Option<Buffer>,
@@ -101,14 +101,21 @@ pub(in crate::inference) struct Rows<O: Operand> {
     operand: PhantomData<O>,
 }
 
-/// The largest number of rows of a tile, and of inputs that a tile takes at once.
-const TILE_MAX: usize = 32;
+/// The largest number of inputs that a tile takes at once, and twice the widest register.
+const DEPTH_MAX: usize = 32;
 
 impl<O: Operand> Rows<O> {
+    /// With room for whole tiles of `tile_rows` rows.
+    ///
     /// # Errors
     /// When the system has no memory.
-    pub fn new(shelf: &Arc<Shelf>, rows: usize, columns: usize) -> Result<Self, BackendError> {
-        Self::with_room(shelf, rows.next_multiple_of(TILE_MAX), rows, columns)
+    pub fn new(
+        shelf: &Arc<Shelf>,
+        tile_rows: usize,
+        rows: usize,
+        columns: usize,
+    ) -> Result<Self, BackendError> {
+        Self::with_room(shelf, rows.next_multiple_of(tile_rows), rows, columns)
     }
 
     /// Rows that no product reads: there is no room but for them.
@@ -125,7 +132,7 @@ impl<O: Operand> Rows<O> {
         rows: usize,
         columns: usize,
     ) -> Result<Self, BackendError> {
-        let stride = columns.next_multiple_of(TILE_MAX);
+        let stride = columns.next_multiple_of(DEPTH_MAX);
         let buffer = shelf.take(room * stride * size_of::<O>())?;
         let made = Self {
             buffer: Some(buffer),
@@ -189,7 +196,7 @@ mod tests {
     #[test]
     fn a_buffer_is_used_again_where_it_fits() {
         let shelf = Arc::new(Shelf::default());
-        let address = |rows: usize| Rows::<f32>::new(&shelf, rows, 64).unwrap().block().start;
+        let address = |rows: usize| Rows::<f32>::new(&shelf, 32, rows, 64).unwrap().block().start;
         let first = address(100);
         assert_eq!(address(90), first);
         assert_eq!(address(100), first);
@@ -200,11 +207,11 @@ mod tests {
     #[test]
     fn what_lies_between_rows_is_zero_whoever_had_the_buffer() {
         let shelf = Arc::new(Shelf::default());
-        let dirty = Rows::<f32>::new(&shelf, 32, 32).unwrap();
+        let dirty = Rows::<f32>::new(&shelf, 32, 32, 32).unwrap();
         // SAFETY: 32 rows of 32 numbers are there.
         unsafe { dirty.block_mut().start.write_bytes(0xff, 32 * 32) }
         drop(dirty);
-        let rows = Rows::<bf16>::new(&shelf, 3, 33).unwrap();
+        let rows = Rows::<bf16>::new(&shelf, 32, 3, 33).unwrap();
         assert_eq!(rows.stride, 64);
         for row in 0..3 {
             // SAFETY: the stride lies within the row.

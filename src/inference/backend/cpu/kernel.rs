@@ -22,7 +22,7 @@ pub(in crate::inference) use f32_sets::{Avx2, Avx512};
 pub(in crate::inference) use pairs::Avx512Bf16;
 
 use super::lanes::Lanes;
-use super::operand::Operand;
+use super::operand::Stored;
 use crate::platform::Simd;
 
 /// An instruction set. Products are tiles of `ROWS` rows by a panel of `OUTPUTS` outputs whose sums stay
@@ -30,7 +30,7 @@ use crate::platform::Simd;
 pub(in crate::inference) trait Kernel:
     Copy + Debug + Send + Sync + 'static
 {
-    type Operand: Operand;
+    type Operand: Stored<Self::Lanes>;
     type Lanes: Lanes;
     const SIMD: Simd;
     /// Rows of a tile at most.
@@ -48,11 +48,19 @@ pub(in crate::inference) trait Kernel:
 
     /// # Safety
     /// Below [`Kernel::enter`]; there are [`Lanes::WIDTH`] operands.
-    unsafe fn load(from: *const Self::Operand) -> Self::Lanes;
+    #[inline(always)]
+    unsafe fn load(from: *const Self::Operand) -> Self::Lanes {
+        // SAFETY: said by the caller.
+        unsafe { Stored::load(from) }
+    }
 
     /// # Safety
     /// Below [`Kernel::enter`]; there is room for [`Lanes::WIDTH`] operands.
-    unsafe fn store(x: Self::Lanes, to: *mut Self::Operand);
+    #[inline(always)]
+    unsafe fn store(x: Self::Lanes, to: *mut Self::Operand) {
+        // SAFETY: said by the caller.
+        unsafe { Stored::store(x, to) }
+    }
 
     /// `out[r][c] = Σ a[r][k] · panel[k][c]` for `k` from 0 in order, so that a sum does not depend on
     /// the rows beside it.
@@ -112,6 +120,23 @@ impl Queue {
         }
     }
 }
+
+/// [`Kernel::enter`] of a set: what is below is compiled with its features, while `$held` is held.
+macro_rules! enter {
+    ($set:ident $(with $features:literal)? $(holding $held:ident)?) => {
+        unsafe fn enter<T: Task<Self>>(task: &T, queue: &Queue, worker: usize) {
+            $(#[target_feature(enable = $features)])?
+            unsafe fn inside<T: Task<$set>>(task: &T, queue: &Queue, worker: usize) {
+                // SAFETY: said by the caller.
+                unsafe { queue.drain(task, worker) }
+            }
+            $(let _held = $held::configure();)?
+            // SAFETY: the caller says that the processor has the set.
+            unsafe { inside(task, queue, worker) }
+        }
+    };
+}
+use enter;
 
 /// Says `$body` with `$kernel` as the kernel of a [`Simd`].
 macro_rules! with_kernel {

@@ -7,11 +7,11 @@ use super::lanes::Lanes;
 const EXP2: [f32; 6] =
     [1.0, 6.931_47e-1, 2.402_224_2e-1, 5.550_733_6e-2, 9.671_513e-3, 1.326_472_7e-3];
 
-/// Exponents below give numbers that a processor computes with a hundred times slower.
-const EXPONENT_MIN: f32 = -126.0;
+/// Beside 1 so small a weight is nothing in f32, and its product with a value down to 2⁻²⁶ is still a normal
+/// number: with others some processors compute a hundred times slower.
+pub(super) const EXPONENT_MIN: f32 = -100.0;
 
-/// 2ˣ for x ≤ 127, with a relative error of 1.7e-7; 2⁻¹²⁶ for all x below −126, so that nothing
-/// subnormal arises.
+/// 2ˣ for x ≤ 127, with a relative error of 1.7e-7; 2⁻¹⁰⁰ for all x below −100.
 #[inline(always)]
 pub(super) fn exp2<L: Lanes>(x: L) -> L {
     let x = x.max(L::splat(EXPONENT_MIN));

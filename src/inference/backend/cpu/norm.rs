@@ -152,12 +152,10 @@ impl<K: Kernel> Task<K> for Embed<'_, K> {
     unsafe fn run(&self, at: usize, worker: usize) {
         let width = self.norm.width;
         // SAFETY: each worker has a row of both.
-        let (sums, position) = unsafe {
-            let sums = self.norm.sums.start.add(worker * self.norm.sums.stride);
-            let position = self.positions.start.add(worker * self.positions.stride);
+        let (own_sums, own_position) = unsafe {
             (
-                std::slice::from_raw_parts_mut(sums, width),
-                std::slice::from_raw_parts_mut(position, width),
+                self.norm.sums.start.add(worker * self.norm.sums.stride),
+                self.positions.start.add(worker * self.positions.stride),
             )
         };
         // SAFETY: the vector has `width` numbers.
@@ -165,16 +163,24 @@ impl<K: Kernel> Task<K> for Embed<'_, K> {
             unsafe { std::slice::from_raw_parts(self.tables.token_type.start(), width) };
         let end = ((at + 1) * ROWS_A_PART).min(self.batch.tokens());
         for row in at * ROWS_A_PART..end {
+            // SAFETY: `width` numbers of rows that are this worker's, reached in no other way meanwhile.
+            let (sums, position) = unsafe {
+                (
+                    std::slice::from_raw_parts_mut(own_sums, width),
+                    std::slice::from_raw_parts_mut(own_position, width),
+                )
+            };
             self.tables.word.read(self.batch.ids()[row] as usize, sums);
             if let Some(table) = &self.tables.position {
                 table.read(self.batch.position(row), position);
                 sums.iter_mut().zip(&*position).for_each(|(x, y)| *x += y);
             }
             sums.iter_mut().zip(token_type).for_each(|(x, y)| *x += y);
-            // SAFETY: the sums are this worker's, and the row this part's.
+            // SAFETY: the sums are this worker's, and the row this part's. The pointer is that of the whole
+            // row, since whole registers are read of it.
             unsafe {
                 let to = self.norm.out.start.add(row * self.norm.out.stride);
-                self.norm.write(sums.as_ptr(), to);
+                self.norm.write(own_sums, to);
             }
         }
     }

@@ -94,7 +94,7 @@ impl<'a, K: Kernel, E: Epilogue<K>> Product<'a, K, E> {
         threads: usize,
         epilogue: E,
     ) -> Self {
-        debug_assert!(x.stride >= matrix.depth, "{x:?} by {matrix:?}");
+        assert!(x.stride >= matrix.depth, "{x:?} by {matrix:?}");
         let panels = matrix.parts * matrix.panels() / E::PARTS;
         Self { x, matrix, grid: Grid::new::<K>(x, panels, threads), epilogue }
     }

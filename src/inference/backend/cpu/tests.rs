@@ -1,4 +1,4 @@
-//! Every operation on every set beside its definition in f64, over shapes that fill no tile.
+//! Every operation but the lookup on every set beside its definition in f64, over shapes that fill no tile.
 
 use proptest::prelude::*;
 

@@ -62,8 +62,8 @@ impl Tiny {
 #[track_caller]
 fn assert_close(got: &[f32], want: &[f32], on: On, what: &str) {
     assert_eq!(got.len(), want.len(), "{what}");
-    let worst = got.iter().zip(want).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
-    assert!(worst <= on.tolerance(), "{on:?}, {what}: {worst}\n{got:?}\n{want:?}");
+    let is_close = got.iter().zip(want).all(|(a, b)| (a - b).abs() <= on.tolerance());
+    assert!(is_close, "{on:?}, {what}\n{got:?}\n{want:?}");
 }
 
 fn bert(positions: Positions, pooling: Pooling, token_types: usize) -> EncoderConfig {

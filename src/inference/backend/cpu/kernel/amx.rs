@@ -7,8 +7,7 @@ use std::arch::asm;
 
 use half::bf16;
 
-use super::pairs::{narrow, widen};
-use super::{Block, Kernel, Queue, Task};
+use super::{Block, Kernel, Queue, Task, enter};
 use crate::inference::backend::cpu::lanes::Avx512Lanes;
 use crate::platform::Simd;
 
@@ -27,28 +26,7 @@ impl Kernel for Amx {
     const OUTPUTS: usize = 32;
     const DEPTH: usize = 32;
 
-    unsafe fn enter<T: Task<Self>>(task: &T, queue: &Queue, worker: usize) {
-        #[target_feature(enable = "avx512f,avx512bf16,avx2,fma,f16c")]
-        unsafe fn inside<T: Task<Amx>>(task: &T, queue: &Queue, worker: usize) {
-            // SAFETY: said by the caller.
-            unsafe { queue.drain(task, worker) }
-        }
-        let _tiles = Tiles::configure();
-        // SAFETY: the caller says that the processor has the set.
-        unsafe { inside(task, queue, worker) }
-    }
-
-    #[inline(always)]
-    unsafe fn load(from: *const bf16) -> Avx512Lanes {
-        // SAFETY: said by the caller.
-        unsafe { widen(from) }
-    }
-
-    #[inline(always)]
-    unsafe fn store(x: Avx512Lanes, to: *mut bf16) {
-        // SAFETY: said by the caller.
-        unsafe { narrow(x, to) }
-    }
+    enter! { Amx with "avx512f,avx512bf16,avx2,fma,f16c" holding Tiles }
 
     #[inline(always)]
     unsafe fn tile(
@@ -59,13 +37,7 @@ impl Kernel for Amx {
         out: Block<*mut f32>,
     ) {
         // SAFETY: said by the caller: all rows of a tile are there, whether they matter or not.
-        unsafe {
-            if rows <= TILE {
-                one_tile_of_rows(a, panel, depth / Self::DEPTH, out);
-            } else {
-                two_tiles_of_rows(a, panel, depth / Self::DEPTH, out);
-            }
-        }
+        unsafe { multiply(a, rows, panel, depth / Self::DEPTH, out) }
     }
 }
 
@@ -106,11 +78,16 @@ impl Drop for Tiles {
     }
 }
 
+/// The upper 16 rows, and the lower ones where there are any: the branch is the same in every step, and
+/// is predicted.
+///
 /// # Safety
-/// Tiles are configured; `a` and `out` have 32 rows, and the panel 16 pairs of 32 outputs a step.
+/// Tiles are configured; `a` and `out` have 32 rows, the panel 16 pairs of 32 outputs a step, and there is
+/// a step.
 #[inline(always)]
-unsafe fn two_tiles_of_rows(
+unsafe fn multiply(
     a: Block<*const bf16>,
+    rows: usize,
     panel: *const bf16,
     steps: usize,
     out: Block<*mut f32>,
@@ -128,9 +105,12 @@ unsafe fn two_tiles_of_rows(
             "tileloadd tmm7, [{panel} + {panel_stride} + 64]",
             "tdpbf16ps tmm0, tmm4, tmm6",
             "tdpbf16ps tmm1, tmm4, tmm7",
+            "cmp {rows}, {tile}",
+            "jbe 3f",
             "tileloadd tmm5, [{lower} + {a_stride}]",
             "tdpbf16ps tmm2, tmm5, tmm6",
             "tdpbf16ps tmm3, tmm5, tmm7",
+            "3:",
             "add {upper}, 64",
             "add {lower}, 64",
             "add {panel}, 2048",
@@ -138,11 +118,16 @@ unsafe fn two_tiles_of_rows(
             "jnz 2b",
             "tilestored [{out} + {out_stride}], tmm0",
             "tilestored [{out} + {out_stride} + 64], tmm1",
+            "cmp {rows}, {tile}",
+            "jbe 4f",
             "tilestored [{out_lower} + {out_stride}], tmm2",
             "tilestored [{out_lower} + {out_stride} + 64], tmm3",
+            "4:",
             upper = inout(reg) a.start => _,
             lower = inout(reg) a.start.add(TILE * a.stride) => _,
             a_stride = in(reg) a.stride * size_of::<bf16>(),
+            rows = in(reg) rows,
+            tile = const TILE,
             panel = inout(reg) panel => _,
             panel_stride = in(reg) 128_usize,
             steps = inout(reg) steps => _,
@@ -151,45 +136,6 @@ unsafe fn two_tiles_of_rows(
             out_stride = in(reg) out.stride * size_of::<f32>(),
             out("tmm0") _, out("tmm1") _, out("tmm2") _, out("tmm3") _,
             out("tmm4") _, out("tmm5") _, out("tmm6") _, out("tmm7") _,
-            options(nostack),
-        );
-    }
-}
-
-/// # Safety
-/// Tiles are configured; `a` and `out` have 16 rows, and the panel 16 pairs of 32 outputs a step.
-#[inline(always)]
-unsafe fn one_tile_of_rows(
-    a: Block<*const bf16>,
-    panel: *const bf16,
-    steps: usize,
-    out: Block<*mut f32>,
-) {
-    // SAFETY: said by the caller.
-    unsafe {
-        asm!(
-            "tilezero tmm0",
-            "tilezero tmm1",
-            "2:",
-            "tileloadd tmm4, [{a} + {a_stride}]",
-            "tileloadd tmm6, [{panel} + {panel_stride}]",
-            "tileloadd tmm7, [{panel} + {panel_stride} + 64]",
-            "tdpbf16ps tmm0, tmm4, tmm6",
-            "tdpbf16ps tmm1, tmm4, tmm7",
-            "add {a}, 64",
-            "add {panel}, 2048",
-            "dec {steps}",
-            "jnz 2b",
-            "tilestored [{out} + {out_stride}], tmm0",
-            "tilestored [{out} + {out_stride} + 64], tmm1",
-            a = inout(reg) a.start => _,
-            a_stride = in(reg) a.stride * size_of::<bf16>(),
-            panel = inout(reg) panel => _,
-            panel_stride = in(reg) 128_usize,
-            steps = inout(reg) steps => _,
-            out = in(reg) out.start,
-            out_stride = in(reg) out.stride * size_of::<f32>(),
-            out("tmm0") _, out("tmm1") _, out("tmm4") _, out("tmm6") _, out("tmm7") _,
             options(nostack),
         );
     }

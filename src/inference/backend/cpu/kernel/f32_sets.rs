@@ -1,7 +1,7 @@
 //! The sets that multiply in f32.
 
 use super::tile::{tile, tile_of};
-use super::{Block, Kernel, Queue, Task};
+use super::{Block, Kernel, Queue, Task, enter};
 #[cfg(target_arch = "aarch64")]
 use crate::inference::backend::cpu::lanes::NeonLanes;
 #[cfg(target_arch = "x86_64")]
@@ -23,27 +23,7 @@ macro_rules! set {
             const OUTPUTS: usize = $registers * $lanes::WIDTH;
             const DEPTH: usize = 1;
 
-            unsafe fn enter<T: Task<Self>>(task: &T, queue: &Queue, worker: usize) {
-                $(#[target_feature(enable = $features)])?
-                unsafe fn inside<T: Task<$name>>(task: &T, queue: &Queue, worker: usize) {
-                    // SAFETY: said by the caller.
-                    unsafe { queue.drain(task, worker) }
-                }
-                // SAFETY: the caller says that the processor has the set.
-                unsafe { inside(task, queue, worker) }
-            }
-
-            #[inline(always)]
-            unsafe fn load(from: *const f32) -> $lanes {
-                // SAFETY: said by the caller.
-                unsafe { $lanes::load(from) }
-            }
-
-            #[inline(always)]
-            unsafe fn store(x: $lanes, to: *mut f32) {
-                // SAFETY: said by the caller.
-                unsafe { x.store(to) }
-            }
+            enter! { $name $(with $features)? }
 
             #[inline(always)]
             unsafe fn tile(

@@ -9,8 +9,9 @@ use std::arch::x86_64::{
 use half::bf16;
 
 use super::tile::tile_of;
-use super::{Block, Kernel, Queue, Task};
+use super::{Block, Kernel, Queue, Task, enter};
 use crate::inference::backend::cpu::lanes::{Avx512Lanes, Lanes};
+use crate::inference::backend::cpu::operand::Stored;
 use crate::platform::Simd;
 
 /// 28 of 32 registers hold sums.
@@ -25,27 +26,7 @@ impl Kernel for Avx512Bf16 {
     const OUTPUTS: usize = 32;
     const DEPTH: usize = 2;
 
-    unsafe fn enter<T: Task<Self>>(task: &T, queue: &Queue, worker: usize) {
-        #[target_feature(enable = "avx512f,avx512bf16,avx2,fma,f16c")]
-        unsafe fn inside<T: Task<Avx512Bf16>>(task: &T, queue: &Queue, worker: usize) {
-            // SAFETY: said by the caller.
-            unsafe { queue.drain(task, worker) }
-        }
-        // SAFETY: the caller says that the processor has the set.
-        unsafe { inside(task, queue, worker) }
-    }
-
-    #[inline(always)]
-    unsafe fn load(from: *const bf16) -> Avx512Lanes {
-        // SAFETY: said by the caller.
-        unsafe { widen(from) }
-    }
-
-    #[inline(always)]
-    unsafe fn store(x: Avx512Lanes, to: *mut bf16) {
-        // SAFETY: said by the caller.
-        unsafe { narrow(x, to) }
-    }
+    enter! { Avx512Bf16 with "avx512f,avx512bf16,avx2,fma,f16c" }
 
     #[inline(always)]
     unsafe fn tile(
@@ -62,27 +43,24 @@ impl Kernel for Avx512Bf16 {
     }
 }
 
-/// A bf16 is the upper half of an f32.
-///
-/// # Safety
-/// The processor has AVX-512F; there are 16 numbers at `from`.
-#[inline(always)]
-pub(super) unsafe fn widen(from: *const bf16) -> Avx512Lanes {
-    // SAFETY: said by the caller; the load needs no alignment.
-    unsafe {
-        let halves = _mm512_cvtepu16_epi32(_mm256_loadu_si256(from.cast()));
-        Avx512Lanes(_mm512_castsi512_ps(_mm512_slli_epi32::<16>(halves)))
+/// A bf16 is the upper half of an f32. Rounding to it takes AVX512-BF16.
+impl Stored<Avx512Lanes> for bf16 {
+    #[inline(always)]
+    unsafe fn load(from: *const Self) -> Avx512Lanes {
+        // SAFETY: said by the caller; the load needs no alignment.
+        unsafe {
+            let halves = _mm512_cvtepu16_epi32(_mm256_loadu_si256(from.cast()));
+            Avx512Lanes(_mm512_castsi512_ps(_mm512_slli_epi32::<16>(halves)))
+        }
     }
-}
 
-/// # Safety
-/// The processor has AVX512-BF16; there is room for 16 numbers at `to`.
-#[inline(always)]
-pub(super) unsafe fn narrow(x: Avx512Lanes, to: *mut bf16) {
-    // SAFETY: said by the caller; both types are 256 bits, and the store needs no alignment.
-    unsafe {
-        let halves = std::mem::transmute::<__m256bh, __m256i>(_mm512_cvtneps_pbh(x.0));
-        _mm256_storeu_si256(to.cast(), halves);
+    #[inline(always)]
+    unsafe fn store(x: Avx512Lanes, to: *mut Self) {
+        // SAFETY: said by the caller; both types are 256 bits, and the store needs no alignment.
+        unsafe {
+            let halves = std::mem::transmute::<__m256bh, __m256i>(_mm512_cvtneps_pbh(x.0));
+            _mm256_storeu_si256(to.cast(), halves);
+        }
     }
 }
 

@@ -2,6 +2,7 @@ use half::bf16;
 use proptest::prelude::*;
 
 use super::super::lanes::Lanes;
+use super::super::operand::Operand;
 use super::super::packed::place;
 use super::*;
 
