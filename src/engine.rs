@@ -63,7 +63,7 @@ use crate::gpu::{
 };
 use crate::index::KeywordOpening;
 use crate::platform;
-use crate::search::{IndexSnapshot, Indexes, Query, QueryVector, Searcher};
+use crate::search::{IndexSnapshot, Indexes, Query, QueryVector, Searcher, Words};
 use crate::storage::Store;
 use chat::LoadedLanguageModel;
 use jobs::Jobs;
@@ -177,24 +177,40 @@ impl Engine {
         let started = std::time::Instant::now();
         self.indexes_ready().await;
         let query = Query::parse(&request.query, platform::now_seconds());
+        let asked = Arc::new((request, query));
         // Taken first: whatever comes into use meanwhile, this search asks these indexes with the model
         // that they were made with.
         let mut indexes = self.inner.indexes.snapshot();
-        let mut vector = self.query_vector(request.mode, &query, &indexes).await;
+        let (mut words, mut vector) = self.words_and_vector(&asked, &indexes).await;
         if matches!(vector, Err(EngineError::Gpu(GpuError::ModelNotLoaded(_)))) {
             // The model was let go since: another one answers now.
             indexes = self.inner.indexes.snapshot();
-            vector = self.query_vector(request.mode, &query, &indexes).await;
+            (words, vector) = self.words_and_vector(&asked, &indexes).await;
         }
-        let vector = vector?;
+        let (words, vector) = (words?, vector?);
         let inner = Arc::clone(&self.inner);
         self.run_blocking(move || {
+            let (request, query) = &*asked;
             let searcher = Searcher::new(&inner.store, indexes);
-            let mut response = searcher.search(&request, &query, vector.as_ref())?;
+            let mut response = searcher.finish(request, query, words, vector.as_ref())?;
             response.took_ms = started.elapsed().as_secs_f64() * 1e3;
             Ok(response)
         })
         .await
+    }
+
+    /// Looks words up while the device computes the vector.
+    async fn words_and_vector(
+        &self,
+        asked: &Arc<(SearchRequest, Query)>,
+        indexes: &Arc<IndexSnapshot>,
+    ) -> (Result<Words, EngineError>, Result<Option<QueryVector>, EngineError>) {
+        let (inner, of, snapshot) =
+            (Arc::clone(&self.inner), Arc::clone(asked), Arc::clone(indexes));
+        let words = self
+            .run_blocking(move || Ok(Searcher::new(&inner.store, snapshot).words(&of.0, &of.1)?));
+        let (request, query) = &**asked;
+        tokio::join!(words, self.query_vector(request.mode, query, indexes))
     }
 
     /// Without a vector the searcher answers by words alone, and says so.

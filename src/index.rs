@@ -16,7 +16,7 @@ mod top;
 mod vector;
 
 pub use error::IndexError;
-pub use exact::ExactIndex;
+pub use exact::{ExactIndex, cosines};
 pub use filter::PassageFilter;
 pub use fusion::{Judge, Moments};
 pub use graph::{VectorFileError, VectorOrigin};
@@ -24,7 +24,7 @@ pub use hnsw::{
     HnswIndex, HnswOptions, Upkeep, UpkeepError, VectorHome, VectorOpening, VectorParts,
 };
 pub use keyword::{
-    IndexProgress, KeywordDocument, KeywordIndex, KeywordIndexError, KeywordMatch, KeywordOpening,
-    KeywordPassage, KeywordQuery, KeywordSnapshot, KeywordUpdate, Mark, PreparedQuery,
+    IndexProgress, KeywordDocument, KeywordIndex, KeywordIndexError, KeywordOpening,
+    KeywordPassage, KeywordQuery, KeywordSnapshot, KeywordUpdate, Mark, Marker, PreparedQuery,
 };
 pub use vector::{VectorIndex, VectorIndexError, VectorUpdate};

@@ -21,4 +21,4 @@ pub use error::SearchError;
 pub use indexes::{CaughtUp, IndexSnapshot, Indexes};
 pub use query::Query;
 pub use request::{Coverage, QueryVector, SearchMode, SearchRequest, SearchResponse};
-pub use searcher::Searcher;
+pub use searcher::{Searcher, Words};

@@ -5,6 +5,7 @@ mod segment;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use arc_swap::ArcSwap;
+use half::f16;
 
 pub(super) use self::kernel::{Dot, dot};
 pub(super) use self::rows::{RowPlaces, RowSet, Scan};
@@ -12,6 +13,13 @@ use super::vector::check_query;
 use super::{PassageFilter, VectorIndex, VectorIndexError, VectorUpdate};
 use crate::data::{Candidate, ChangeNumber, Embedding};
 use crate::platform::Simd;
+
+/// The cosine of `query` with each of `rows`: unit vectors in half precision, one after the other.
+#[must_use]
+pub fn cosines(query: &Embedding, rows: &[f16]) -> Vec<f32> {
+    let dot = dot(Simd::detect());
+    rows.chunks_exact(query.dim()).map(|row| dot(query.as_slice(), row)).collect()
+}
 
 /// Compares the query with every vector: the answer is exact, with any filter, at any time.
 #[derive(Debug)]

@@ -12,7 +12,7 @@ mod snapshot;
 mod update;
 
 pub use error::KeywordIndexError;
-pub use marks::Mark;
+pub use marks::{Mark, Marker};
 pub use query::{KeywordQuery, PreparedQuery};
 pub use snapshot::KeywordSnapshot;
 pub use update::{IndexProgress, KeywordDocument, KeywordPassage, KeywordUpdate};
@@ -25,7 +25,7 @@ use tantivy::directory::MmapDirectory;
 use tantivy::{Index, IndexReader, ReloadPolicy, TantivyError};
 
 use self::schema::Fields;
-use crate::data::{Candidate, DocumentId};
+use crate::data::DocumentId;
 
 /// The words of every passage, in a directory that several processes may have open: all of them
 /// search, and one at a time writes.
@@ -51,15 +51,6 @@ pub enum KeywordOpening {
     Rebuilt {
         reason: String,
     },
-}
-
-/// A passage that holds words of the query.
-#[derive(Clone, Debug, PartialEq)]
-pub struct KeywordMatch {
-    /// The score is BM25 over title, headings and body.
-    pub candidate: Candidate,
-    /// The words and phrases of the query that it holds, as they were typed, in their order.
-    pub terms: Vec<String>,
 }
 
 impl KeywordIndex {
@@ -128,7 +119,7 @@ impl KeywordIndex {
             let searcher = self.reader.searcher();
             // Another process may commit between the two reads.
             if self.progress()? == progress {
-                return Ok(KeywordSnapshot::new(self, searcher, progress));
+                return KeywordSnapshot::new(self, searcher, progress).map_err(|e| self.error(e));
             }
         }
     }
@@ -142,6 +133,17 @@ impl KeywordIndex {
             self.index.validate_checksum().map_err(|e| self.error(e))?.into_iter().collect();
         damaged.sort();
         Ok(damaged)
+    }
+
+    /// Merges what many commits have left, so that searches look into few segments; returns whether
+    /// anything was done. Takes seconds for a hundred thousand passages. Snapshots that were made before
+    /// stay as they are.
+    ///
+    /// # Errors
+    /// [`KeywordIndexError`], [`KeywordIndexError::Busy`] while another process or thread writes; then the
+    /// index is as it was.
+    pub fn settle(&self) -> Result<bool, KeywordIndexError> {
+        update::settle(self).map_err(|e| self.error(e))
     }
 
     /// Begins to take changes in.

@@ -7,7 +7,7 @@ use super::ranking::RankedDocument;
 use super::resemblance::Shingles;
 use super::sentence;
 use crate::data::{ChunkKey, Hit, Passage, TextRange};
-use crate::index::PreparedQuery;
+use crate::index::{Marker, PreparedQuery};
 use crate::storage::{ModelKey, Store, StoredPassage};
 
 /// Passages that are shown of a document beside the best.
@@ -34,6 +34,7 @@ pub(super) fn hits(
     shown: Shown,
 ) -> Result<Vec<Hit>, SearchError> {
     let weights: Vec<f32> = query.weights().collect();
+    let mut marker = Marker::new(query);
     let mut hits: Vec<Hit> = Vec::new();
     let mut seen: Vec<Shingles> = Vec::new();
     let mut rest = documents;
@@ -46,12 +47,15 @@ pub(super) fn hits(
         };
         let (next, after) = rest.split_at(rest.len().min(missing));
         rest = after;
-        let keys: Vec<ChunkKey> = next.iter().flat_map(shown_passages).copied().collect();
+        // Of those that are only held against what is shown, the best passage is enough.
+        let passages_max = if hits.len() < shown.limit { 1 + MORE_MAX } else { 1 };
+        let keys = next.iter().flat_map(|ranked| ranked.passages.iter().take(passages_max));
+        let keys: Vec<ChunkKey> = keys.copied().collect();
         let stored = store.passages(&keys, model)?;
         let mut stored: HashMap<_, _> =
             stored.into_iter().map(|passage| (passage.chunk, passage)).collect();
         for ranked in next {
-            let mut passages = shown_passages(ranked).filter_map(|key| stored.remove(key));
+            let mut passages = ranked.passages.iter().filter_map(|key| stored.remove(key));
             let Some(best) = passages.next() else { continue };
             let shingles = shown.folds.then(|| Shingles::of(&best.text));
             let resembles = |other: &Shingles| shingles.as_ref().is_some_and(|s| s.resemble(other));
@@ -67,8 +71,8 @@ pub(super) fn hits(
                 rank: hits.len() + 1,
                 score: ranked.score,
                 document: best.document.clone(),
-                passage: marked(best, query, &weights),
-                more: passages.map(|passage| marked(passage, query, &weights)).collect(),
+                passage: marked(best, &mut marker, &weights),
+                more: passages.map(|passage| marked(passage, &mut marker, &weights)).collect(),
                 also: Vec::new(),
                 why: ranked.why.clone(),
             });
@@ -77,13 +81,9 @@ pub(super) fn hits(
     Ok(hits)
 }
 
-fn shown_passages(ranked: &RankedDocument) -> impl Iterator<Item = &ChunkKey> {
-    ranked.passages.iter().take(1 + MORE_MAX)
-}
-
-fn marked(stored: StoredPassage, query: &PreparedQuery, weights: &[f32]) -> Passage {
+fn marked(stored: StoredPassage, marker: &mut Marker<'_>, weights: &[f32]) -> Passage {
     let StoredPassage { chunk, text, range, locator, .. } = stored;
-    let marks = query.marks(&text);
+    let marks = marker.marks(&text);
     let sentence = sentence::best(&text, &marks, weights);
     let matches = marks.into_iter().map(|mark| TextRange::from(mark.range)).collect();
     Passage { chunk, text, range, locator, matches, sentence }

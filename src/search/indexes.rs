@@ -9,12 +9,15 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use arc_swap::ArcSwap;
+use tracing::warn;
 
 use self::background::Background;
 use self::vectors::{VectorSource, Vectors};
 use super::{SearchError, Searcher};
 use crate::data::ChangeNumber;
-use crate::index::{HnswIndex, KeywordIndex, KeywordOpening, KeywordSnapshot, VectorIndex};
+use crate::index::{
+    HnswIndex, KeywordIndex, KeywordIndexError, KeywordOpening, KeywordSnapshot, VectorIndex,
+};
 use crate::storage::{EmbeddingModel, ModelKey, Store, StoredModel};
 
 /// Name of the keyword index's folder in the data directory.
@@ -147,10 +150,32 @@ impl Indexes {
         self.vector_trouble.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Waits until the vector index has made the graph that it needs, or until `is_cancelled`. Searches
-    /// do not wait: they scan what is in no graph.
+    /// Waits until both indexes have the shape in which they are searched quickest, or until
+    /// `is_cancelled`. Searches do not wait.
     pub fn settle(&self, is_cancelled: &dyn Fn() -> bool) {
+        match self.keywords.settle() {
+            Ok(false) | Err(KeywordIndexError::Busy { .. }) => {}
+            Ok(true) => self.show_settled_words(),
+            Err(error) => warn!("{error}"),
+        }
         self.snapshot().vectors.settle(is_cancelled);
+    }
+
+    /// The words are the same, in other segments.
+    fn show_settled_words(&self) {
+        let _turn = self.next.lock().unwrap_or_else(PoisonError::into_inner);
+        let current = self.snapshot();
+        match self.keywords.snapshot() {
+            Ok(keywords) if keywords.progress() == current.keywords.progress() => {
+                let (key, vectors) = (current.key, Arc::clone(&current.vectors));
+                let background = current.background.clone();
+                let settled = IndexSnapshot { key, vectors, background, keywords };
+                self.current.store(Arc::new(settled));
+            }
+            // Whoever catches up with what came since shows both.
+            Ok(_) => {}
+            Err(error) => warn!("{error}"),
+        }
     }
 
     #[must_use]

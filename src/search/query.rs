@@ -16,6 +16,8 @@ pub struct Query {
     pub conditions: Vec<Condition>,
     /// Words and phrases in the order typed.
     wanted: Vec<String>,
+    /// Whether a word that is looked for ends the text: it may still be being typed.
+    pub ends_in_term: bool,
 }
 
 impl Query {
@@ -65,6 +67,7 @@ impl Query {
         } else {
             self.terms.push(word.to_owned());
             self.wanted.push(word.to_owned());
+            self.ends_in_term = rest.is_empty();
         }
         rest
     }
@@ -118,7 +121,7 @@ mod tests {
     #[test]
     fn a_quote_that_is_still_open_holds_the_rest() {
         assert_eq!(parse(r#"a "b c"#).phrases, ["b c"]);
-        assert_eq!(parse(r#"a ""#), parse("a"));
+        assert_eq!(parse(r#"a ""#), parse("a "));
     }
 
     #[test]
@@ -157,7 +160,16 @@ mod tests {
 
     #[test]
     fn a_qualifier_whose_value_is_not_typed_yet_does_nothing() {
-        assert_eq!(parse("lock type:"), parse("lock"));
+        assert_eq!(parse("lock type:"), parse("lock "));
+    }
+
+    #[test]
+    fn a_word_that_is_still_being_typed_ends_the_text() {
+        let is_typed = |text| parse(text).ends_in_term;
+        assert!(is_typed("cat") && is_typed("type:pdf cat") && is_typed("\"big cat\" do"));
+        for text in ["", "cat ", "cat \"big cat", "cat -cat", "cat type:", "cat type:pdf"] {
+            assert!(!is_typed(text), "{text}");
+        }
     }
 
     proptest! {

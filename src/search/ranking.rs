@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use crate::data::{Candidate, ChunkKey, DocumentId, KeywordWhy, SemanticWhy, Why};
-use crate::index::{Judge, KeywordMatch};
+use crate::index::Judge;
 
 /// A document with the passages that brought it here.
 #[derive(Clone, Debug, PartialEq)]
@@ -12,7 +12,17 @@ pub(super) struct RankedDocument {
     pub score: f32,
     /// Best first; at least one.
     pub passages: Vec<ChunkKey>,
+    /// The passage that words speak for most.
+    pub by_words: Option<ChunkKey>,
+    /// Without the words of the query, which are looked up for what is shown.
     pub why: Why,
+}
+
+/// What speaks for a document.
+#[derive(Clone, Debug, Default)]
+struct Reasons {
+    why: Why,
+    by_words: Option<ChunkKey>,
 }
 
 /// What both indexes found, and what each says of passages that only the other one found.
@@ -21,11 +31,11 @@ pub(super) struct Found {
     /// Best first.
     pub semantic: Vec<Candidate>,
     /// Best first.
-    pub keyword: Vec<KeywordMatch>,
+    pub keyword: Vec<Candidate>,
     /// Cosines of passages that only words have found.
     pub semantic_beyond: Vec<Candidate>,
     /// Words of passages that only meaning has found; those that hold some.
-    pub keyword_beyond: Vec<KeywordMatch>,
+    pub keyword_beyond: Vec<Candidate>,
 }
 
 /// Adds the evidence up by document and orders the passages of each.
@@ -35,27 +45,26 @@ pub(super) struct Found {
 /// smaller id comes first, so the order depends on nothing but the evidence.
 pub(super) fn rank(found: &Found, judge: &Judge) -> Vec<RankedDocument> {
     let mut passages: HashMap<ChunkKey, f32> = HashMap::new();
-    let mut reasons: HashMap<DocumentId, Why> = HashMap::new();
+    let mut reasons: HashMap<DocumentId, Reasons> = HashMap::new();
     let listed = found.semantic.iter().enumerate().map(|(at, found)| (Some(at + 1), found));
     let beyond = found.semantic_beyond.iter().map(|found| (None, found));
     for (rank, Candidate { chunk, score }) in listed.chain(beyond) {
         let evidence = judge.meaning(*score);
         *passages.entry(*chunk).or_default() += evidence;
-        let why = &mut reasons.entry(chunk.document).or_default().semantic;
+        let why = &mut reasons.entry(chunk.document).or_default().why.semantic;
         if why.as_ref().is_none_or(|best| *score > best.score) {
             *why = Some(SemanticWhy { rank, score: *score, evidence });
         }
     }
     let listed = found.keyword.iter().enumerate().map(|(at, found)| (Some(at + 1), found));
     let beyond = found.keyword_beyond.iter().map(|found| (None, found));
-    for (rank, KeywordMatch { candidate: Candidate { chunk, score }, terms }) in
-        listed.chain(beyond)
-    {
+    for (rank, Candidate { chunk, score }) in listed.chain(beyond) {
         let evidence = judge.words(*score);
         *passages.entry(*chunk).or_default() += evidence;
-        let why = &mut reasons.entry(chunk.document).or_default().keyword;
-        if why.as_ref().is_none_or(|best| *score > best.score) {
-            *why = Some(KeywordWhy { rank, score: *score, evidence, terms: terms.clone() });
+        let Reasons { why, by_words } = reasons.entry(chunk.document).or_default();
+        if why.keyword.as_ref().is_none_or(|best| *score > best.score) {
+            why.keyword = Some(KeywordWhy { rank, score: *score, evidence, terms: Vec::new() });
+            *by_words = Some(*chunk);
         }
     }
     let mut passages: Vec<_> = passages.into_iter().collect();
@@ -66,11 +75,11 @@ pub(super) fn rank(found: &Found, judge: &Judge) -> Vec<RankedDocument> {
     }
     let mut ranked: Vec<_> = reasons
         .into_iter()
-        .map(|(document, why)| {
-            let by_meaning = why.semantic.as_ref().map_or(0.0, |why| why.evidence);
-            let by_words = why.keyword.as_ref().map_or(0.0, |why| why.evidence);
+        .map(|(document, Reasons { why, by_words })| {
+            let meaning = why.semantic.as_ref().map_or(0.0, |why| why.evidence);
+            let words = why.keyword.as_ref().map_or(0.0, |why| why.evidence);
             let passages = of_document.remove(&document).unwrap_or_default();
-            (document, RankedDocument { score: by_meaning + by_words, passages, why })
+            (document, RankedDocument { score: meaning + words, passages, by_words, why })
         })
         .collect();
     ranked.sort_by(|(a, a_ranked), (b, b_ranked)| {
@@ -93,14 +102,10 @@ mod tests {
         Candidate { chunk: ChunkKey { document, ordinal }, score }
     }
 
-    fn matched(entry: &(u64, u32, f32)) -> KeywordMatch {
-        KeywordMatch { candidate: candidate(*entry), terms: vec!["w".into()] }
-    }
-
     fn found(semantic: &[(u64, u32, f32)], keyword: &[(u64, u32, f32)]) -> Found {
         Found {
             semantic: semantic.iter().copied().map(candidate).collect(),
-            keyword: keyword.iter().map(matched).collect(),
+            keyword: keyword.iter().copied().map(candidate).collect(),
             ..Found::default()
         }
     }
@@ -141,7 +146,7 @@ mod tests {
     fn evidence_beyond_the_end_of_a_list_counts_and_has_no_rank() {
         let mut both = found(&[(1, 0, 0.8)], &[(2, 0, 3.0)]);
         both.semantic_beyond = vec![candidate((2, 0, 0.7))];
-        both.keyword_beyond = vec![matched(&(1, 0, 1.0))];
+        both.keyword_beyond = vec![candidate((1, 0, 1.0))];
         let ranked = rank(&both, &judge());
         let of = |id| {
             let mut all = ranked.iter();

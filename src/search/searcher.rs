@@ -1,4 +1,4 @@
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -8,7 +8,7 @@ use super::ranking::{Found, RankedDocument, rank};
 use super::{
     Coverage, Query, QueryVector, SearchError, SearchMode, SearchRequest, SearchResponse, answer,
 };
-use crate::data::{ChunkKey, Embedding, Hit, Why};
+use crate::data::{Candidate, ChunkKey, DocumentId, Embedding, Hit, Why};
 use crate::index::{Judge, KeywordQuery, Moments, PassageFilter, PreparedQuery};
 use crate::storage::Store;
 
@@ -24,6 +24,15 @@ const CANDIDATES_PER_HIT: usize = 4;
 pub struct Searcher<'a> {
     store: &'a Store,
     indexes: Arc<IndexSnapshot>,
+}
+
+/// What words alone say of a query.
+#[derive(Debug)]
+pub struct Words {
+    prepared: PreparedQuery,
+    filter: PassageFilter,
+    /// Best first.
+    found: Vec<Candidate>,
 }
 
 impl<'a> Searcher<'a> {
@@ -47,15 +56,46 @@ impl<'a> Searcher<'a> {
         query: &Query,
         vector: Option<&QueryVector>,
     ) -> Result<SearchResponse, SearchError> {
+        self.finish(request, query, self.words(request, query)?, vector)
+    }
+
+    /// The part of an answer that needs no vector, so that it can be found while the vector is computed.
+    ///
+    /// # Errors
+    /// [`SearchError`] when the store or an index cannot be read.
+    pub fn words(&self, request: &SearchRequest, query: &Query) -> Result<Words, SearchError> {
+        let prepared = self.prepare(request, query)?;
+        if query.has_no_words() {
+            return Ok(Words { prepared, filter: PassageFilter::all(), found: Vec::new() });
+        }
+        let filter = self.filter(query, &prepared)?;
+        let found = match request.mode {
+            SearchMode::Semantic => Vec::new(),
+            _ => self.indexes.keywords().search(&prepared, &filter, candidates(request))?,
+        };
+        Ok(Words { prepared, filter, found })
+    }
+
+    /// Completes an answer whose words were looked up by [`Searcher::words`] of the same indexes.
+    ///
+    /// # Errors
+    /// As [`Searcher::search`].
+    pub fn finish(
+        &self,
+        request: &SearchRequest,
+        query: &Query,
+        words: Words,
+        vector: Option<&QueryVector>,
+    ) -> Result<SearchResponse, SearchError> {
         let started = Instant::now();
         let mode = match (request.mode, vector) {
             (SearchMode::Hybrid, None) => SearchMode::Keyword,
             (mode, _) => mode,
         };
         let (hits, weaker) = if query.has_no_words() {
-            (self.newest(request, query)?, 0)
+            (self.newest(request, query, &words.prepared)?, 0)
         } else {
-            self.best(request, mode, query, vector)?
+            self.best(request, mode, words, vector)?
         };
         let counts = self.store.counts()?;
         Ok(SearchResponse {
@@ -75,21 +115,16 @@ impl<'a> Searcher<'a> {
         &self,
         request: &SearchRequest,
         mode: SearchMode,
-        query: &Query,
+        Words { prepared, filter, found: by_words }: Words,
         vector: Option<&QueryVector>,
     ) -> Result<(Vec<Hit>, usize), SearchError> {
-        let prepared = self.prepare(request, query)?;
-        let filter = self.filter(query, &prepared)?;
-        let candidates = CANDIDATES_MIN.max(request.limit.saturating_mul(CANDIDATES_PER_HIT));
         // An index that has not been filled yet knows no dimension either.
         let has_vectors = mode != SearchMode::Keyword && !self.indexes.vectors().is_empty();
         let vector = vector.filter(|_| has_vectors);
-        let mut found = Found::default();
+        let mut found = Found { keyword: by_words, ..Found::default() };
         if let Some(QueryVector { embedding, .. }) = vector {
-            found.semantic = self.indexes.vectors().search(embedding, &filter, candidates)?;
-        }
-        if mode != SearchMode::Semantic {
-            found.keyword = self.indexes.keywords().search(&prepared, &filter, candidates)?;
+            let nearest = self.indexes.vectors().search(embedding, &filter, candidates(request));
+            found.semantic = nearest?;
         }
         if let (SearchMode::Hybrid, Some(QueryVector { embedding, .. })) = (mode, vector) {
             self.complete(&mut found, &prepared, embedding)?;
@@ -114,12 +149,11 @@ impl<'a> Searcher<'a> {
         embedding: &Embedding,
     ) -> Result<(), SearchError> {
         let near: HashSet<ChunkKey> = found.semantic.iter().map(|near| near.chunk).collect();
-        let held: HashSet<ChunkKey> = found.keyword.iter().map(|m| m.candidate.chunk).collect();
+        let held: HashSet<ChunkKey> = found.keyword.iter().map(|held| held.chunk).collect();
         let by_words: Vec<_> = held.difference(&near).copied().collect();
         let by_meaning: Vec<_> = near.difference(&held).copied().collect();
         found.semantic_beyond = self.indexes.vectors().score(embedding, &by_words)?;
         found.keyword_beyond = self.indexes.keywords().score(prepared, &by_meaning)?;
-        found.keyword_beyond.retain(|m| m.candidate.score > 0.0);
         Ok(())
     }
 
@@ -134,12 +168,16 @@ impl<'a> Searcher<'a> {
         Judge::new(ordinary, familiarity, passages)
     }
 
-    fn newest(&self, request: &SearchRequest, query: &Query) -> Result<Vec<Hit>, SearchError> {
+    fn newest(
+        &self,
+        request: &SearchRequest,
+        query: &Query,
+        prepared: &PreparedQuery,
+    ) -> Result<Vec<Hit>, SearchError> {
         if query.conditions.is_empty() && query.excluded.is_empty() {
             return Ok(Vec::new());
         }
-        let prepared = self.prepare(request, query)?;
-        let allowed = self.indexes.keywords().narrow(&prepared, PassageFilter::all())?;
+        let allowed = self.indexes.keywords().narrow(prepared, PassageFilter::all())?;
         let limit = if allowed.is_all() { request.limit } else { i64::MAX as usize };
         let documents: Vec<_> = self
             .store
@@ -150,10 +188,11 @@ impl<'a> Searcher<'a> {
             .map(|document| RankedDocument {
                 score: 0.0,
                 passages: vec![ChunkKey { document, ordinal: 0 }],
+                by_words: None,
                 why: Why::default(),
             })
             .collect();
-        self.hits(&prepared, &documents, request)
+        self.hits(prepared, &documents, request)
     }
 
     fn hits(
@@ -163,11 +202,35 @@ impl<'a> Searcher<'a> {
         request: &SearchRequest,
     ) -> Result<Vec<Hit>, SearchError> {
         let shown = Shown { limit: request.limit, folds: request.fold_duplicates };
-        match self.indexes.key() {
-            Some(model) => answer::hits((self.store, model), query, documents, shown),
-            // Nothing was ever indexed.
-            None => Ok(Vec::new()),
+        // Without a model nothing was ever indexed.
+        let Some(model) = self.indexes.key() else { return Ok(Vec::new()) };
+        let mut hits = answer::hits((self.store, model), query, documents, shown)?;
+        self.explain(query, documents, &mut hits)?;
+        Ok(hits)
+    }
+
+    /// Says which words of the query speak for each hit.
+    fn explain(
+        &self,
+        query: &PreparedQuery,
+        documents: &[RankedDocument],
+        hits: &mut [Hit],
+    ) -> Result<(), SearchError> {
+        let shown: HashSet<DocumentId> = hits.iter().map(|hit| hit.document.id).collect();
+        let by_words: Vec<ChunkKey> = documents
+            .iter()
+            .filter_map(|document| document.by_words)
+            .filter(|passage| shown.contains(&passage.document))
+            .collect();
+        let held = self.indexes.keywords().terms_held(query, &by_words)?;
+        let mut held: HashMap<DocumentId, Vec<String>> =
+            held.into_iter().map(|(passage, terms)| (passage.document, terms)).collect();
+        for hit in hits {
+            if let Some(why) = &mut hit.why.keyword {
+                why.terms = held.remove(&hit.document.id).unwrap_or_default();
+            }
         }
+        Ok(())
     }
 
     fn prepare(
@@ -175,12 +238,11 @@ impl<'a> Searcher<'a> {
         request: &SearchRequest,
         query: &Query,
     ) -> Result<PreparedQuery, SearchError> {
-        let ends_in_term = query.terms.last().is_some_and(|term| request.query.ends_with(term));
         Ok(self.indexes.keywords().prepare(&KeywordQuery {
             terms: query.terms.clone(),
             phrases: query.phrases.clone(),
             excluded: query.excluded.clone(),
-            prefix_last: request.typing && ends_in_term,
+            prefix_last: request.typing && query.ends_in_term,
         })?)
     }
 
@@ -196,6 +258,11 @@ impl<'a> Searcher<'a> {
         };
         Ok(self.indexes.keywords().narrow(prepared, filter)?)
     }
+}
+
+/// Passages of each list.
+fn candidates(request: &SearchRequest) -> usize {
+    CANDIDATES_MIN.max(request.limit.saturating_mul(CANDIDATES_PER_HIT))
 }
 
 /// Whether a document holds words of the query, or is nearer to it than chance would have it.

@@ -9,6 +9,9 @@ use crate::index::Mark;
 /// query, each counted once with its weight; the first of equals. `None` when there is no word of
 /// the query in it.
 pub(super) fn best(text: &str, marks: &[Mark], weights: &[f32]) -> Option<TextRange> {
+    if marks.is_empty() {
+        return None;
+    }
     let mut best = None;
     let mut most = 0.0;
     for (start, sentence) in text.split_sentence_bound_indices() {

@@ -5,15 +5,13 @@ use std::sync::Arc;
 
 use tantivy::collector::{Collector, SegmentCollector};
 use tantivy::columnar::ColumnValues;
-use tantivy::query::Weight;
-use tantivy::{DocAddress, DocId, Score, SegmentOrdinal, SegmentReader};
+use tantivy::query::{EnableScoring, Query};
+use tantivy::{DocId, Score, Searcher, SegmentOrdinal, SegmentReader};
 
 use super::schema::{DOCUMENT, ORDINAL};
-use crate::data::{ChunkKey, DocumentId};
+use crate::data::{Candidate, ChunkKey, DocumentId};
 use crate::index::PassageFilter;
-use crate::index::top::{Ranked, Top};
-
-pub(super) type Found = Ranked<DocAddress>;
+use crate::index::top::Top;
 
 /// The names of the passages of one segment.
 pub(super) struct KeyColumns {
@@ -37,91 +35,36 @@ impl KeyColumns {
     }
 }
 
-/// The best passages that a filter allows.
+/// The best `limit` passages that a filter allows, best first.
 ///
 /// tantivy's own collector breaks ties by where a passage happens to be stored, which changes when
-/// segments are merged; this one breaks them by the key.
-pub(super) struct TopPassages {
-    pub limit: usize,
-    pub filter: PassageFilter,
-}
-
-pub(super) struct SegmentTop {
-    segment: SegmentOrdinal,
-    keys: KeyColumns,
-    filter: PassageFilter,
-    top: Top<DocAddress>,
-}
-
-impl SegmentTop {
-    /// Takes a passage in and returns the score that the next one has to be above.
-    fn offer(&mut self, doc: DocId, score: Score) -> Score {
-        if self.top.wants(score) {
-            let key = self.keys.key(doc);
-            if self.filter.allows(key) {
-                self.top.offer(score, key, DocAddress::new(self.segment, doc));
+/// segments are merged; this one breaks them by the key. What a segment has to offer is held against the
+/// best of those before it, which are the larger ones, so that blocks of passages below them are
+/// skipped (block-max WAND).
+pub(super) fn best(
+    searcher: &Searcher,
+    columns: &[KeyColumns],
+    query: &dyn Query,
+    filter: &PassageFilter,
+    limit: usize,
+) -> tantivy::Result<Vec<Candidate>> {
+    let weight = query.weight(EnableScoring::enabled_from_searcher(searcher))?;
+    let mut top = Top::new(limit);
+    // An equal score may still win by its key, so the bound lies just below it.
+    let floor = |top: &Top<()>| top.floor().map_or(Score::MIN, f32::next_down);
+    for (segment, keys) in searcher.segment_readers().iter().zip(columns) {
+        let alive = segment.alive_bitset();
+        weight.for_each_pruning(floor(&top), segment, &mut |doc, score| {
+            if alive.is_none_or(|alive| alive.is_alive(doc)) && top.wants(score) {
+                let key = keys.key(doc);
+                if filter.allows(key) {
+                    top.offer(score, key, ());
+                }
             }
-        }
-        // An equal score may still win by its key, so the bound lies just below it.
-        self.top.floor().map_or(Score::MIN, f32::next_down)
-    }
-}
-
-impl Collector for TopPassages {
-    type Fruit = Vec<Found>;
-    type Child = SegmentTop;
-
-    fn for_segment(
-        &self,
-        segment: SegmentOrdinal,
-        reader: &SegmentReader,
-    ) -> tantivy::Result<SegmentTop> {
-        let (keys, top) = (KeyColumns::open(reader)?, Top::new(self.limit));
-        Ok(SegmentTop { segment, keys, filter: self.filter.clone(), top })
-    }
-
-    fn requires_scoring(&self) -> bool {
-        true
-    }
-
-    /// Lets tantivy skip blocks of passages that cannot reach the floor (block-max WAND).
-    fn collect_segment(
-        &self,
-        weight: &dyn Weight,
-        segment: SegmentOrdinal,
-        reader: &SegmentReader,
-    ) -> tantivy::Result<Top<DocAddress>> {
-        let mut child = self.for_segment(segment, reader)?;
-        let alive = reader.alive_bitset();
-        let mut floor = Score::MIN;
-        weight.for_each_pruning(floor, reader, &mut |doc, score| {
-            if alive.is_none_or(|alive| alive.is_alive(doc)) {
-                floor = child.offer(doc, score);
-            }
-            floor
+            floor(&top)
         })?;
-        Ok(child.harvest())
     }
-
-    fn merge_fruits(&self, segments: Vec<Top<DocAddress>>) -> tantivy::Result<Vec<Found>> {
-        let mut top = Top::new(self.limit);
-        for segment in segments {
-            top.merge(segment);
-        }
-        Ok(top.into_sorted())
-    }
-}
-
-impl SegmentCollector for SegmentTop {
-    type Fruit = Top<DocAddress>;
-
-    fn collect(&mut self, doc: DocId, score: Score) {
-        self.offer(doc, score);
-    }
-
-    fn harvest(self) -> Top<DocAddress> {
-        self.top
-    }
+    Ok(top.into_candidates())
 }
 
 /// The names of all passages that match.

@@ -1,4 +1,8 @@
+use std::collections::HashMap;
+use std::fmt;
 use std::ops::Range;
+
+use tantivy::tokenizer::TextAnalyzer;
 
 use super::PreparedQuery;
 use super::analysis::{self, AnalyzedWord};
@@ -12,23 +16,50 @@ pub struct Mark {
     pub term: usize,
 }
 
-impl PreparedQuery {
+/// Marks texts with the words and phrases of one query.
+pub struct Marker<'a> {
+    query: &'a PreparedQuery,
+    /// For each language of the query.
+    analyzers: Vec<TextAnalyzer>,
+    /// Which of [`PreparedQuery::terms`] a word of the index meets; the first of several.
+    terms: HashMap<&'a str, usize>,
+}
+
+impl fmt::Debug for Marker<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Marker").field("query", self.query).finish_non_exhaustive()
+    }
+}
+
+impl<'a> Marker<'a> {
+    #[must_use]
+    pub fn new(query: &'a PreparedQuery) -> Self {
+        let mut terms = HashMap::new();
+        for (at, word) in query.words.iter().enumerate() {
+            for text in word.met_by() {
+                terms.entry(text).or_insert(at);
+            }
+        }
+        let analyzers = query.languages.iter().map(|language| analysis::stemming(*language));
+        Self { query, analyzers: analyzers.collect(), terms }
+    }
+
     /// Where `text` holds words and phrases of the query; ascending and disjoint.
     ///
     /// The words of a phrase are marked where they stand together and nowhere else.
     #[must_use]
-    pub fn marks(&self, text: &str) -> Vec<Mark> {
+    pub fn marks(&mut self, text: &str) -> Vec<Mark> {
         let mut marks = Vec::new();
-        for (language, stems) in self.languages.iter().enumerate() {
-            let words = analysis::analyze(&mut analysis::stemming(*stems), text);
+        for (language, analyzer) in self.analyzers.iter_mut().enumerate() {
+            let words = analysis::analyze(analyzer, text);
             for word in &words {
-                let term = self.words.iter().position(|term| term.is_met_by(&word.text));
-                marks.extend(term.map(|term| Mark { range: word.range.clone(), term }));
+                let term = self.terms.get(word.text.as_str());
+                marks.extend(term.map(|term| Mark { range: word.range.clone(), term: *term }));
             }
             let parts: Vec<_> = words.iter().filter(|word| !word.is_whole).collect();
-            for (at, phrase) in self.phrases.iter().enumerate() {
+            for (at, phrase) in self.query.phrases.iter().enumerate() {
                 let places = phrase.forms.get(language).map(|form| runs(&parts, form));
-                let term = self.words.len() + at;
+                let term = self.query.words.len() + at;
                 marks.extend(places.into_iter().flatten().map(|range| Mark { range, term }));
             }
         }

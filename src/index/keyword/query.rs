@@ -1,20 +1,23 @@
-mod lookup;
+pub(super) mod lookup;
 mod phrase;
 mod prefix;
 mod spelling;
 mod stop_words;
 mod word;
 
+use std::collections::BTreeMap;
 use std::io;
 
-use tantivy::query::{BooleanQuery, Occur};
-use tantivy::{DocAddress, DocId, Searcher, TantivyError};
+use tantivy::query::{BooleanQuery, DisjunctionMaxQuery, Occur, Query};
+use tantivy::{Searcher, TantivyError, Term};
 
+use self::lookup::one_word;
 use self::phrase::PreparedPhrase;
 use self::word::PreparedWord;
 use super::analysis;
 use super::language::Language;
 use super::schema::Fields;
+use super::scores::Named;
 
 /// What is asked of the keyword index, as it was typed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -43,16 +46,17 @@ pub struct PreparedQuery {
 const WORDS_MAX: usize = 64;
 
 impl PreparedQuery {
+    /// `held` are the languages of the index with their shares of its passages, most frequent first.
     pub(super) fn new(
         query: &KeywordQuery,
+        held: &[(Language, f32)],
         fields: &Fields,
         searcher: &Searcher,
     ) -> io::Result<Self> {
-        let held = lookup::languages(fields, searcher)?;
-        let asked_in = stop_words::language(&query.terms, &held);
-        let languages = match held.len() {
-            0 => vec![Language::default()],
-            _ => held.into_iter().map(|(language, _)| language).collect(),
+        let asked_in = stop_words::language(&query.terms, held);
+        let languages = match held {
+            [] => vec![Language::default()],
+            held => held.iter().map(|(language, _)| *language).collect(),
         };
         let mut analyzers: Vec<_> =
             languages.iter().map(|language| analysis::stemming(*language)).collect();
@@ -149,14 +153,38 @@ impl PreparedQuery {
         if self.is_empty() {
             return None;
         }
-        let mut clauses = Vec::new();
-        for word in &self.words {
-            word.clauses(fields, &mut clauses);
+        let mut clauses: Vec<(Occur, Box<dyn Query>)> = Vec::new();
+        // Side by side: tantivy skips blocks only over plain words.
+        for (term, weight) in self.plain_terms(fields) {
+            clauses.push((Occur::Should, one_word(term, weight)));
+        }
+        for guesses in self.guessed_terms(fields) {
+            let guesses = guesses.into_iter().map(|(term, weight)| one_word(term, weight));
+            clauses.push((Occur::Should, Box::new(DisjunctionMaxQuery::new(guesses.collect()))));
         }
         for phrase in &self.phrases {
             clauses.push((Occur::Must, phrase.in_any_field(fields)));
         }
         Some(BooleanQuery::new(clauses))
+    }
+
+    /// What counts wherever it stands, each once; words that share a part add up.
+    pub(super) fn plain_terms(&self, fields: &Fields) -> BTreeMap<Term, f32> {
+        let mut terms = BTreeMap::new();
+        for (term, weight) in self.words.iter().flat_map(|word| word.plain_terms(fields)) {
+            *terms.entry(term).or_default() += weight;
+        }
+        terms
+    }
+
+    /// For each word with guesses, those, of which the best counts.
+    pub(super) fn guessed_terms(&self, fields: &Fields) -> Vec<Vec<(Term, f32)>> {
+        let guesses = self.words.iter().map(|word| word.guessed_terms(fields).collect::<Vec<_>>());
+        guesses.filter(|guesses| !guesses.is_empty()).collect()
+    }
+
+    pub(super) fn has_phrases(&self) -> bool {
+        !self.phrases.is_empty()
     }
 
     /// What a passage has to hold; `None` when nothing.
@@ -174,26 +202,18 @@ impl PreparedQuery {
         (!clauses.is_empty()).then(|| BooleanQuery::new(clauses))
     }
 
-    /// For each passage, the typed words that it holds in any field, and the phrases, which every
-    /// passage of the answer holds.
+    /// For each of the named passages, the typed words that it holds in any field, and the phrases, which
+    /// every passage of the answer holds.
     pub(super) fn terms_held(
         &self,
         fields: &Fields,
-        searcher: &Searcher,
-        passages: &[DocAddress],
+        Named { segment, docs, .. }: &Named<'_>,
     ) -> Result<Vec<Vec<String>>, TantivyError> {
-        let mut order: Vec<usize> = (0..passages.len()).collect();
-        order.sort_by_key(|at| passages[*at]);
-        let mut held = vec![Vec::new(); passages.len()];
+        let mut held = vec![Vec::new(); docs.len()];
         for word in &self.words {
-            for group in order.chunk_by(|a, b| passages[*a].segment_ord == passages[*b].segment_ord)
-            {
-                let segment = searcher.segment_reader(passages[group[0]].segment_ord);
-                let docs: Vec<DocId> = group.iter().map(|at| passages[*at].doc_id).collect();
-                for (at, holds) in group.iter().zip(word.held_by(fields, segment, &docs)?) {
-                    if holds {
-                        held[*at].push(word.typed.clone());
-                    }
+            for (held, holds) in held.iter_mut().zip(word.held_by(fields, segment, docs)?) {
+                if holds {
+                    held.push(word.typed.clone());
                 }
             }
         }

@@ -4,12 +4,12 @@ use std::path::PathBuf;
 
 use tantivy::{Searcher, TantivyError};
 
-use super::collector::{Found, Keys, TopPassages};
+use super::collector::{self, KeyColumns, Keys};
+use super::language::Language;
+use super::query::lookup::languages;
 use super::schema::Fields;
-use super::{
-    IndexProgress, KeywordIndex, KeywordIndexError, KeywordMatch, KeywordQuery, PreparedQuery,
-    scores,
-};
+use super::scores::{self, Named};
+use super::{IndexProgress, KeywordIndex, KeywordIndexError, KeywordQuery, PreparedQuery};
 use crate::data::{Candidate, ChunkKey};
 use crate::index::PassageFilter;
 
@@ -19,6 +19,10 @@ pub struct KeywordSnapshot {
     searcher: Searcher,
     fields: Fields,
     progress: Option<IndexProgress>,
+    /// The languages of the index with their shares of its passages, most frequent first.
+    languages: Vec<(Language, f32)>,
+    /// The names of the passages of each segment.
+    columns: Vec<KeyColumns>,
 }
 
 impl fmt::Debug for KeywordSnapshot {
@@ -32,9 +36,12 @@ impl KeywordSnapshot {
         index: &KeywordIndex,
         searcher: Searcher,
         progress: Option<IndexProgress>,
-    ) -> Self {
+    ) -> Result<Self, TantivyError> {
         let (directory, fields) = (index.directory.clone(), index.fields);
-        Self { directory, searcher, fields, progress }
+        let languages = languages(&fields, &searcher)?;
+        let columns = searcher.segment_readers().iter().map(KeyColumns::open);
+        let columns = columns.collect::<Result<_, _>>()?;
+        Ok(Self { directory, searcher, fields, progress, languages, columns })
     }
 
     /// What was reached; `None` when nothing was ever committed.
@@ -59,7 +66,8 @@ impl KeywordSnapshot {
     /// # Errors
     /// [`KeywordIndexError`] when the directory cannot be read.
     pub fn prepare(&self, query: &KeywordQuery) -> Result<PreparedQuery, KeywordIndexError> {
-        PreparedQuery::new(query, &self.fields, &self.searcher).map_err(|e| self.error(e.into()))
+        PreparedQuery::new(query, &self.languages, &self.fields, &self.searcher)
+            .map_err(|e| self.error(e.into()))
     }
 
     /// Narrows `filter` to passages that hold every phrase of the query and to documents that hold
@@ -85,8 +93,8 @@ impl KeywordSnapshot {
         Ok(filter)
     }
 
-    /// The `limit` passages with the highest BM25 among those that `filter` allows, best first; of
-    /// equal scores the smaller key comes first.
+    /// The `limit` passages with the highest BM25 over title, headings and body among those that `filter`
+    /// allows, best first; of equal scores the smaller key comes first.
     ///
     /// Phrases are required, words are not. Exclusions are not looked at: see
     /// [`KeywordSnapshot::narrow`].
@@ -98,18 +106,17 @@ impl KeywordSnapshot {
         query: &PreparedQuery,
         filter: &PassageFilter,
         limit: usize,
-    ) -> Result<Vec<KeywordMatch>, KeywordIndexError> {
+    ) -> Result<Vec<Candidate>, KeywordIndexError> {
         let Some(scored) = query.scored(&self.fields) else { return Ok(Vec::new()) };
         if limit == 0 || filter.is_none() {
             return Ok(Vec::new());
         }
-        let top = TopPassages { limit, filter: filter.clone() };
-        let found = self.searcher.search(&scored, &top).map_err(|e| self.error(e))?;
-        self.explain(query, found).map_err(|e| self.error(e))
+        collector::best(&self.searcher, &self.columns, &scored, filter, limit)
+            .map_err(|e| self.error(e))
     }
 
-    /// Each of `passages` as [`KeywordSnapshot::search`] would score it, whatever its rank, in their
-    /// order; the score is zero where a passage holds nothing of the query.
+    /// Those of `passages` that hold something of the query, in their order, with the scores that
+    /// [`KeywordSnapshot::search`] would give them, whatever their rank.
     ///
     /// # Errors
     /// [`KeywordIndexError`] when the directory cannot be read.
@@ -117,34 +124,38 @@ impl KeywordSnapshot {
         &self,
         query: &PreparedQuery,
         passages: &[ChunkKey],
-    ) -> Result<Vec<KeywordMatch>, KeywordIndexError> {
-        let none = |chunk: &ChunkKey| KeywordMatch {
-            candidate: Candidate { chunk: *chunk, score: 0.0 },
-            terms: Vec::new(),
-        };
-        let Some(scored) = query.scored(&self.fields) else {
-            return Ok(passages.iter().map(none).collect());
-        };
-        let found = scores::of(&self.searcher, &self.fields, &scored, passages);
-        let found =
-            found.and_then(|found| self.explain(query, found)).map_err(|e| self.error(e))?;
-        let mut found: HashMap<_, _> =
-            found.into_iter().map(|found| (found.candidate.chunk, found)).collect();
-        Ok(passages.iter().map(|key| found.remove(key).unwrap_or_else(|| none(key))).collect())
+    ) -> Result<Vec<Candidate>, KeywordIndexError> {
+        let scores = self
+            .find(passages)
+            .and_then(|named| scores::of(&self.searcher, &self.fields, query, &named))
+            .map_err(|e| self.error(e))?;
+        let candidate =
+            |chunk: &ChunkKey| Some(Candidate { chunk: *chunk, score: *scores.get(chunk)? });
+        Ok(passages.iter().filter_map(candidate).collect())
     }
 
-    fn explain(
+    /// The words and phrases of the query that each of `passages` holds, as they were typed, in their order.
+    ///
+    /// # Errors
+    /// [`KeywordIndexError`] when the directory cannot be read.
+    pub fn terms_held(
         &self,
         query: &PreparedQuery,
-        found: Vec<Found>,
-    ) -> Result<Vec<KeywordMatch>, TantivyError> {
-        let addresses: Vec<_> = found.iter().map(|found| found.extra).collect();
-        let terms = query.terms_held(&self.fields, &self.searcher, &addresses)?;
-        let matches = found.into_iter().zip(terms).map(|(found, terms)| KeywordMatch {
-            candidate: Candidate { chunk: found.key, score: found.score },
-            terms,
-        });
-        Ok(matches.collect())
+        passages: &[ChunkKey],
+    ) -> Result<HashMap<ChunkKey, Vec<String>>, KeywordIndexError> {
+        let terms = || -> Result<_, TantivyError> {
+            let mut terms = HashMap::new();
+            for here in self.find(passages)? {
+                let held = query.terms_held(&self.fields, &here)?;
+                terms.extend(here.keys.into_iter().zip(held));
+            }
+            Ok(terms)
+        };
+        terms().map_err(|e| self.error(e))
+    }
+
+    fn find(&self, passages: &[ChunkKey]) -> Result<Vec<Named<'_>>, TantivyError> {
+        scores::find(&self.searcher, &self.columns, &self.fields, passages)
     }
 
     fn error(&self, source: TantivyError) -> KeywordIndexError {

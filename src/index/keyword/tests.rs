@@ -1,8 +1,10 @@
+use std::collections::HashMap;
+
 use proptest::prelude::*;
 use tempfile::TempDir;
 
 use super::*;
-use crate::data::{ChangeNumber, ChunkKey};
+use crate::data::{Candidate, ChangeNumber, ChunkKey};
 use crate::index::PassageFilter;
 
 fn open(dir: &TempDir) -> KeywordIndex {
@@ -48,7 +50,12 @@ fn find(index: &KeywordIndex, query: &KeywordQuery) -> Vec<(u64, u32)> {
     let prepared = index.prepare(query).unwrap();
     let filter = index.narrow(&prepared, PassageFilter::all()).unwrap();
     let found = index.search(&prepared, &filter, 10).unwrap();
-    found.iter().map(|m| (m.candidate.chunk.document.get(), m.candidate.chunk.ordinal)).collect()
+    found.iter().map(|found| (found.chunk.document.get(), found.chunk.ordinal)).collect()
+}
+
+fn marks(index: &KeywordIndex, query: &KeywordQuery, text: &str) -> Vec<Mark> {
+    let prepared = index.snapshot().unwrap().prepare(query).unwrap();
+    Marker::new(&prepared).marks(text)
 }
 
 #[test]
@@ -118,7 +125,7 @@ fn the_last_word_may_be_a_beginning() {
     assert_eq!(find(&index, &typing("runnin")), [(1, 1)]);
     assert!(find(&index, &words("conc")).is_empty());
     assert!(find(&index, &typing("c")).is_empty());
-    let marks = index.snapshot().unwrap().prepare(&typing("conc")).unwrap().marks("so concurrent");
+    let marks = marks(&index, &typing("conc"), "so concurrent");
     assert_eq!(marks, [Mark { range: 3..13, term: 0 }]);
 }
 
@@ -131,8 +138,9 @@ fn a_match_says_which_words_it_holds() {
     };
     let index = index.snapshot().unwrap();
     let prepared = index.prepare(&query).unwrap();
-    let found = index.search(&prepared, &PassageFilter::all(), 5).unwrap();
-    assert_eq!(found[0].terms, ["Sending", "thread_channel", "threads", "over channels"]);
+    let terms = index.terms_held(&prepared, &[key(1, 0)]).unwrap();
+    let expected = ["Sending", "thread_channel", "threads", "over channels"];
+    assert_eq!(terms[&key(1, 0)], expected);
     assert_eq!(prepared.terms().count(), prepared.weights().count());
 }
 
@@ -140,11 +148,9 @@ fn a_match_says_which_words_it_holds() {
 fn marks_show_words_and_phrases_of_the_query() {
     let (_dir, index) = index_of(&[("", &["x"])]);
     let query = KeywordQuery { phrases: vec!["be happy".into()], ..words("don't café runs") };
-    let index = index.snapshot().unwrap();
-    let prepared = index.prepare(&query).unwrap();
     let text = "Running CAFÉ: be sad, be happy_now; read to be.";
     let marks: Vec<_> =
-        prepared.marks(text).into_iter().map(|m| (&text[m.range], m.term)).collect();
+        marks(&index, &query, text).into_iter().map(|m| (&text[m.range], m.term)).collect();
     assert_eq!(marks, [("Running", 2), ("CAFÉ", 1), ("be happy", 3)]);
 }
 
@@ -160,7 +166,7 @@ fn thai_is_found_by_its_words() {
     let (_dir, index) = index_of(&[("", &["ภาษาไทยเป็นภาษาที่สวยงาม", "วันนี้อากาศดี"])]);
     assert_eq!(find(&index, &words("อากาศ")), [(1, 1)]);
     assert_eq!(find(&index, &words("ภาษา")), [(1, 0)]);
-    let marks = index.snapshot().unwrap().prepare(&words("ไทย")).unwrap().marks("ภาษาไทย");
+    let marks = marks(&index, &words("ไทย"), "ภาษาไทย");
     assert_eq!(marks, [Mark { range: 12..21, term: 0 }]);
 }
 
@@ -185,7 +191,7 @@ fn each_document_is_stemmed_in_its_own_language() {
     assert_eq!(find(&index, &phrase), [(1, 0)]);
     // "wie" and "die" ask nothing in German.
     assert_eq!(find(&index, &words("wie die Straße räumen")), [(1, 0)]);
-    let marks = index.snapshot().unwrap().prepare(&words("haus")).unwrap().marks(german);
+    let marks = marks(&index, &words("haus"), german);
     assert_eq!(marks, [Mark { range: 4..11, term: 0 }]);
 }
 
@@ -217,11 +223,12 @@ fn a_word_that_nothing_holds_is_taken_for_its_neighbor() {
     assert!(find(&index, &words("1034")).is_empty());
     assert!(find(&index, &words("oven")).is_empty(), "a short word is one of its own");
     assert!(find(&index, &words("xhannel")).is_empty(), "the first letter is another");
+    let marks = marks(&index, &words("recieve"), "receiving");
+    assert_eq!(marks, [Mark { range: 0..9, term: 0 }]);
     let index = index.snapshot().unwrap();
     let prepared = index.prepare(&words("recieve")).unwrap();
-    assert_eq!(prepared.marks("receiving"), [Mark { range: 0..9, term: 0 }]);
-    let found = index.search(&prepared, &PassageFilter::all(), 5).unwrap();
-    assert_eq!(found[0].terms, ["recieve"]);
+    let terms = index.terms_held(&prepared, &[key(1, 0)]).unwrap();
+    assert_eq!(terms[&key(1, 0)], ["recieve"]);
 }
 
 #[test]
@@ -231,7 +238,7 @@ fn filters_are_applied_before_the_best_are_taken() {
     let prepared = index.prepare(&words("word")).unwrap();
     let only = PassageFilter::only([DocumentId::from_stored(2)]);
     let found = index.search(&prepared, &only, 1).unwrap();
-    assert_eq!(found[0].candidate.chunk, key(2, 0));
+    assert_eq!(found[0].chunk, key(2, 0));
 }
 
 #[test]
@@ -255,6 +262,101 @@ fn an_update_is_seen_when_committed_and_by_every_reader() {
     update.clear().unwrap();
     update.commit(&progress(0)).unwrap();
     assert!(one.snapshot().unwrap().is_empty());
+}
+
+/// Documents of five passages, each a commit of its own, so many that the next would merge segments.
+fn index_of_many_segments() -> (TempDir, KeywordIndex, Vec<ChunkKey>) {
+    let subjects = ["harbor", "compiler", "read_to_string", "Glass", "rain"];
+    let verbs = ["sleeps", "runs over the harbor", "breaks the glass", "is read as a string"];
+    let dir = tempfile::tempdir().unwrap();
+    let index = open(&dir);
+    let mut keys = Vec::new();
+    for id in 1_usize..=14 {
+        let passages: Vec<String> = (0..5)
+            .map(|n| {
+                format!("The {} {} ", subjects[(id + n) % 5], verbs[(id * n) % 4]).repeat(n + 1)
+            })
+            .collect();
+        let passages: Vec<_> = passages.iter().map(String::as_str).collect();
+        let update = index.update().unwrap();
+        upsert(&update, id as u64, subjects[id % 5], &passages);
+        update.commit(&progress(id as u64)).unwrap();
+        keys.extend((0..5).map(|ordinal| key(id as u64, ordinal)));
+    }
+    (dir, index, keys)
+}
+
+fn many_queries() -> Vec<KeywordQuery> {
+    vec![
+        words("harbor"),
+        words("rain glass harbor zebra"),
+        words("read_to_string readString string"),
+        words("compilr"),
+        KeywordQuery { prefix_last: true, ..words("glass ha") },
+        KeywordQuery { phrases: vec!["over the harbor".into()], ..words("compiler runs") },
+    ]
+}
+
+fn search(index: &KeywordIndex, query: &KeywordQuery, limit: usize) -> Vec<Candidate> {
+    let index = index.snapshot().unwrap();
+    index.search(&index.prepare(query).unwrap(), &PassageFilter::all(), limit).unwrap()
+}
+
+fn assert_alike(some: &[Candidate], others: &[Candidate], query: &KeywordQuery) {
+    let mut others: HashMap<_, _> = others.iter().map(|other| (other.chunk, other.score)).collect();
+    for Candidate { chunk, score } in some {
+        let other = others.remove(chunk).unwrap_or_default();
+        assert!((score - other).abs() <= 1e-5 * score, "{query:?} {chunk:?}: {score} and {other}");
+    }
+    assert!(others.is_empty(), "{query:?}: {others:?}");
+}
+
+#[test]
+fn named_passages_have_the_scores_that_they_are_found_with() {
+    let (_dir, index, keys) = index_of_many_segments();
+    let snapshot = index.snapshot().unwrap();
+    for query in many_queries() {
+        let found = search(&index, &query, keys.len());
+        assert!(!found.is_empty(), "{query:?}");
+        let named = snapshot.score(&snapshot.prepare(&query).unwrap(), &keys).unwrap();
+        assert_alike(&found, &named, &query);
+    }
+}
+
+#[test]
+fn the_best_of_many_segments_are_the_best_of_all() {
+    let (_dir, index, keys) = index_of_many_segments();
+    for query in many_queries() {
+        let all = search(&index, &query, keys.len());
+        for limit in [1, 3, 10] {
+            let best = search(&index, &query, limit);
+            assert_eq!(best.len(), limit.min(all.len()));
+            assert_alike(&best, &all[..best.len()], &query);
+        }
+    }
+}
+
+#[test]
+fn settling_leaves_few_segments_and_changes_no_answer() {
+    let (_dir, index, keys) = index_of_many_segments();
+    let before = index.snapshot().unwrap();
+    let answers: Vec<_> = many_queries().iter().map(|q| search(&index, q, keys.len())).collect();
+    let files = |index: &KeywordIndex| index.index.searchable_segment_ids().unwrap().len();
+    assert!(files(&index) > 4);
+    let update = index.update().unwrap();
+    assert!(matches!(index.settle(), Err(KeywordIndexError::Busy { .. })));
+    drop(update);
+    assert!(index.settle().unwrap());
+    assert_eq!(files(&index), 1);
+    assert!(!index.settle().unwrap(), "there is nothing left to do");
+    let after = index.snapshot().unwrap();
+    assert_eq!((after.len(), after.progress()), (before.len(), before.progress()));
+    for (query, answer) in many_queries().iter().zip(answers) {
+        assert_alike(&search(&index, query, keys.len()), &answer, query);
+        let prepared = before.prepare(query).unwrap();
+        let old = before.search(&prepared, &PassageFilter::all(), keys.len()).unwrap();
+        assert_alike(&old, &answer, query);
+    }
 }
 
 #[test]

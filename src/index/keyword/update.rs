@@ -1,8 +1,11 @@
+use std::cmp::Reverse;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
-use tantivy::merge_policy::LogMergePolicy;
-use tantivy::{IndexWriter, TantivyDocument};
+use tantivy::index::{SegmentId, SegmentMeta};
+use tantivy::merge_policy::{LogMergePolicy, NoMergePolicy};
+use tantivy::{IndexWriter, TantivyDocument, TantivyError};
+use tracing::warn;
 
 use super::schema::FORMAT;
 use super::{KeywordIndex, KeywordIndexError, analysis, document_term};
@@ -10,6 +13,9 @@ use crate::data::{ChangeNumber, DocumentId};
 
 /// Memory that words are gathered in before they are written.
 const WRITER_BYTES: usize = 48 << 20;
+
+/// Segments that a search looks into without being noticeably slower for it.
+const SEGMENTS_MAX: usize = 4;
 
 /// Share of removed passages from which a segment is written anew: they take space, and they count
 /// in how rare a word is.
@@ -155,7 +161,29 @@ impl<'a> KeywordUpdate<'a> {
         };
         commit(&mut self.writer).map_err(|e| self.index.error(e))?;
         // Merges run beside the commit; leaving before they are done would throw their work away
-        // each time, and segments would pile up.
-        self.writer.wait_merging_threads().map_err(|e| self.index.error(e))
+        // each time, and segments would pile up. What was committed is there whatever becomes of them.
+        if let Err(error) = self.writer.wait_merging_threads() {
+            warn!(%error, "segments of the keyword index are not merged");
+        }
+        Ok(())
     }
+}
+
+/// Merges the segments that commits have left, if there are too many to search quickly; returns whether
+/// anything was done. A large segment is left alone while the others are few passages beside it, so that
+/// each passage is written anew a few times as the index grows, and not after every job.
+pub(super) fn settle(index: &KeywordIndex) -> Result<bool, TantivyError> {
+    let mut segments = index.index.searchable_segment_metas()?;
+    if segments.len() <= SEGMENTS_MAX {
+        return Ok(false);
+    }
+    segments.sort_by_key(|segment| Reverse(segment.max_doc()));
+    let others: u32 = segments[1..].iter().map(SegmentMeta::max_doc).sum();
+    let merged = if others < segments[0].max_doc() / 2 { &segments[1..] } else { &segments[..] };
+    let merged: Vec<SegmentId> = merged.iter().map(SegmentMeta::id).collect();
+    let mut writer: IndexWriter = index.index.writer_with_num_threads(1, WRITER_BYTES)?;
+    writer.set_merge_policy(Box::new(NoMergePolicy));
+    writer.merge(&merged).wait()?;
+    writer.wait_merging_threads()?;
+    Ok(true)
 }

@@ -4,11 +4,10 @@ use half::f16;
 
 use super::SearchError;
 use crate::data::Embedding;
-use crate::index::Moments;
+use crate::index::{Moments, cosines};
 use crate::storage::{Store, StoredModel};
 
-/// Passages that stand for all. The standard error of a mean cosine is then a twentieth of the
-/// deviation, and a query is compared with them in some ten microseconds.
+/// Passages that stand for all: the standard error of a mean cosine is then a twentieth of the deviation.
 const SAMPLE: usize = 512;
 
 /// Unrelated passages that are thought beside an empty sample; every two real ones take the place of
@@ -23,15 +22,14 @@ const THOUGHT: f32 = 16.0;
 #[derive(Clone, Debug, Default)]
 pub struct Background {
     dim: usize,
-    rows: Vec<f32>,
+    rows: Vec<f16>,
 }
 
 impl Background {
     /// Takes the sample; the same documents give the same one, whatever came and went before.
     pub(super) fn read(store: &Store, model: Option<&StoredModel>) -> Result<Self, SearchError> {
         let Some(model) = model else { return Ok(Self::default()) };
-        let rows = store.sample_vectors(model, SAMPLE)?.into_iter().map(f16::to_f32).collect();
-        Ok(Self { dim: model.model.dim, rows })
+        Ok(Self { dim: model.model.dim, rows: store.sample_vectors(model, SAMPLE)? })
     }
 
     /// What is ordinary for this query. Few passages are themselves the answers that are to be told
@@ -42,9 +40,7 @@ impl Background {
         if query.dim() != self.dim {
             return prior;
         }
-        let cosine =
-            |row: &[f32]| -> f32 { row.iter().zip(query.as_slice()).map(|(a, b)| a * b).sum() };
-        let cosines: Vec<f32> = self.rows.chunks_exact(self.dim).map(cosine).collect();
+        let cosines = cosines(query, &self.rows);
         let thought = (THOUGHT - cosines.len() as f32 / 2.0).max(0.0);
         let count = cosines.len() as f32 + thought;
         let mean = (cosines.iter().sum::<f32>() + thought * prior.mean) / count;
@@ -59,7 +55,8 @@ mod tests {
     use super::*;
 
     fn background(angles: &[f32]) -> Background {
-        let rows = angles.iter().flat_map(|angle| [angle.cos(), angle.sin()]).collect();
+        let rows =
+            angles.iter().flat_map(|angle| [angle.cos(), angle.sin()].map(f16::from_f32)).collect();
         Background { dim: 2, rows }
     }
 

@@ -3,7 +3,7 @@
 use std::io;
 
 use tantivy::query::{BoostQuery, Query, TermQuery};
-use tantivy::schema::{Field, IndexRecordOption};
+use tantivy::schema::IndexRecordOption;
 use tantivy::{DocId, DocSet as _, Searcher, SegmentReader, TantivyError, Term};
 
 use crate::index::keyword::language::Language;
@@ -13,7 +13,10 @@ use crate::index::keyword::schema::Fields;
 const LANGUAGES_MAX: usize = 4;
 
 /// The languages of the index with their shares of its passages, most frequent first.
-pub(super) fn languages(fields: &Fields, searcher: &Searcher) -> io::Result<Vec<(Language, f32)>> {
+pub(in crate::index::keyword) fn languages(
+    fields: &Fields,
+    searcher: &Searcher,
+) -> io::Result<Vec<(Language, f32)>> {
     let mut held = Vec::new();
     for language in Language::ALL {
         let term = Term::from_field_text(fields.language, language.code());
@@ -77,8 +80,7 @@ pub(super) fn holding(
     Ok(holds)
 }
 
-pub(super) fn one_word(field: Field, text: &str, weight: f32) -> Box<dyn Query> {
-    let term = Term::from_field_text(field, text);
+pub(super) fn one_word(term: Term, weight: f32) -> Box<dyn Query> {
     let query = TermQuery::new(term, IndexRecordOption::WithFreqs);
     Box::new(BoostQuery::new(Box::new(query), weight))
 }

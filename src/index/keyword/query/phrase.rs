@@ -38,7 +38,7 @@ impl PreparedPhrase {
         }
         let in_field = |form: &[String], (field, weight): (Field, f32)| -> Box<dyn Query> {
             match form {
-                [word] => one_word(field, word, weight),
+                [word] => one_word(Term::from_field_text(field, word), weight),
                 parts => {
                     let terms = parts.iter().map(|text| Term::from_field_text(field, text));
                     let phrase = PhraseQuery::new(terms.collect());

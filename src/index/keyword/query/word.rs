@@ -1,10 +1,9 @@
 use std::io;
 
-use tantivy::query::{DisjunctionMaxQuery, Occur, Query};
 use tantivy::tokenizer::TextAnalyzer;
-use tantivy::{DocId, SegmentReader, TantivyError};
+use tantivy::{DocId, SegmentReader, TantivyError, Term};
 
-use super::lookup::{holding, one_word};
+use super::lookup::holding;
 use crate::index::keyword::analysis;
 use crate::index::keyword::schema::Fields;
 
@@ -89,34 +88,31 @@ impl PreparedWord {
         (&self.forms, &self.guesses) == (&other.forms, &other.guesses)
     }
 
-    pub fn is_met_by(&self, text: &str) -> bool {
-        self.texts.iter().any(|(held, _)| held == text)
-            || self.guesses.iter().any(|held| held == text)
+    /// The words of the index that are taken for it.
+    pub fn met_by(&self) -> impl Iterator<Item = &str> {
+        self.texts.iter().map(|(text, _)| text).chain(&self.guesses).map(String::as_str)
     }
 
-    /// Optional clauses, side by side: tantivy skips blocks only over plain words. A passage holds a
-    /// word as its own language leaves it, so forms are not counted twice.
-    pub fn clauses(&self, fields: &Fields, clauses: &mut Vec<(Occur, Box<dyn Query>)>) {
-        for (text, rarity) in &self.texts {
-            for (field, weight) in fields.weighted() {
-                clauses.push((Occur::Should, one_word(field, text, weight * rarity)));
-            }
-        }
+    /// What is looked for in each field, and what its score is multiplied with. A passage holds a word as
+    /// its own language leaves it, so forms are not counted twice.
+    pub fn plain_terms<'a>(&'a self, fields: &'a Fields) -> impl Iterator<Item = (Term, f32)> + 'a {
+        self.texts.iter().flat_map(|(text, rarity)| {
+            let term = |(field, weight)| (Term::from_field_text(field, text), weight * rarity);
+            fields.weighted().map(term)
+        })
+    }
+
+    /// Guesses in each field, of which the best counts: twenty words that begin alike are one.
+    pub fn guessed_terms<'a>(
+        &'a self,
+        fields: &'a Fields,
+    ) -> impl Iterator<Item = (Term, f32)> + 'a {
         let is_new = |guess: &&String| self.texts.iter().all(|(text, _)| text != *guess);
-        let guesses: Vec<_> = self
-            .guesses
-            .iter()
-            .filter(is_new)
-            .flat_map(|text| {
-                fields
-                    .weighted()
-                    .map(|(field, weight)| one_word(field, text, weight * GUESS_WEIGHT))
-            })
-            .collect();
-        if !guesses.is_empty() {
-            // The best guess counts: twenty words that begin alike are one.
-            clauses.push((Occur::Should, Box::new(DisjunctionMaxQuery::new(guesses))));
-        }
+        self.guesses.iter().filter(is_new).flat_map(|text| {
+            let term =
+                |(field, weight)| (Term::from_field_text(field, text), weight * GUESS_WEIGHT);
+            fields.weighted().map(term)
+        })
     }
 
     /// Whether each of `docs`, which ascend, holds the word: a whole of it, all parts of a form, or a
