@@ -57,6 +57,10 @@ async fn measure(config: Config, folder: PathBuf, more: Option<PathBuf>) {
     println!("| when | searches | p50, ms | p95 | p99 | longest |");
     println!("|---|---|---|---|---|---|");
     row("idle", &mut ask(&engine, &questions).await);
+    let phrases: Vec<_> = questions.iter().map(|question| with_phrase(question)).collect();
+    row("idle, with a phrase", &mut ask(&engine, &phrases).await);
+    let begun: Vec<_> = questions.iter().map(|question| begun(question)).collect();
+    row("idle, while typing", &mut ask_typing(&engine, &begun).await);
     if let Some(more) = more {
         let job = tokio::spawn(finish(engine.index(vec![more])));
         let mut times = Vec::new();
@@ -110,17 +114,43 @@ async fn questions(engine: &Engine) -> Vec<String> {
         let view = engine.document(entry.id).await.expect("the store").expect("a document");
         let middle = view.passages.get(view.passages.len() / 2);
         let text = middle.map_or("", |(range, _)| &view.text[range.start..range.end]);
-        questions.push(text.split_whitespace().take(WORDS).collect::<Vec<_>>().join(" "));
+        // Without what the search box takes for operators: those are measured apart.
+        let plain = text.replace(['"', '-', ':'], " ");
+        questions.push(plain.split_whitespace().take(WORDS).collect::<Vec<_>>().join(" "));
     }
+    questions.retain(|question| !question.is_empty());
     questions
+}
+
+/// Its first two words are to stand together.
+fn with_phrase(question: &str) -> String {
+    let words: Vec<_> = question.split(' ').collect();
+    let (phrase, rest) = words.split_at(words.len().min(2));
+    format!("\"{}\" {}", phrase.join(" "), rest.join(" "))
+}
+
+/// Its last word is not complete yet.
+fn begun(question: &str) -> String {
+    let mut begun = question.to_owned();
+    begun.truncate(question.char_indices().nth_back(1).map_or(0, |(at, _)| at));
+    begun
 }
 
 /// Milliseconds of each search.
 async fn ask(engine: &Engine, questions: &[String]) -> Vec<f64> {
+    times(engine, questions.iter().map(SearchRequest::new)).await
+}
+
+async fn ask_typing(engine: &Engine, questions: &[String]) -> Vec<f64> {
+    let typing = |question| SearchRequest { typing: true, ..SearchRequest::new(question) };
+    times(engine, questions.iter().map(typing)).await
+}
+
+async fn times(engine: &Engine, requests: impl Iterator<Item = SearchRequest>) -> Vec<f64> {
     let mut times = Vec::new();
-    for question in questions {
+    for request in requests {
         let started = Instant::now();
-        let answer = engine.search(SearchRequest::new(question)).await.expect("an answer");
+        let answer = engine.search(request).await.expect("an answer");
         times.push(started.elapsed().as_secs_f64() * 1e3);
         assert_eq!(answer.mode, SearchMode::Hybrid, "the model is loaded");
     }

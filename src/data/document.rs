@@ -165,6 +165,26 @@ pub struct Document {
     pub modified: Option<i64>,
 }
 
+impl Document {
+    /// Plain text that has no places but its own characters and no date.
+    #[must_use]
+    pub fn plain(source: Source, title: String, text: String) -> Self {
+        Self {
+            id: DocumentId::of(&source),
+            source,
+            media_type: MediaType::Text,
+            title,
+            layout: TextLayout::Plain,
+            has_lines: true,
+            locators: LocatorMap::default(),
+            content_hash: ContentHash::of(text.as_bytes()),
+            bytes: text.len() as u64,
+            modified: None,
+            text,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

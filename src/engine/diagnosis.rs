@@ -137,7 +137,7 @@ const RECALL_MIN: f64 = 0.95;
 
 fn check_recall(store: &Store, indexes: &Indexes) -> Result<Check, EngineError> {
     const NAME: &str = "recall@10";
-    Ok(match recall::measure(store, indexes)? {
+    Ok(match recall::measure(store, &indexes.snapshot())? {
         None => Check::well(NAME, "nothing is indexed yet"),
         Some(Recall { queries, at_10 }) => {
             let parts = indexes.snapshot().vector_index().parts();

@@ -12,7 +12,7 @@ use super::loaded::name_of;
 use super::{Engine, EngineError, Query, SearchRequest, recall};
 use crate::data::{DocumentId, Hit, Source};
 use crate::platform;
-use crate::search::SearchMode;
+use crate::search::{IndexSnapshot, SearchMode};
 use crate::storage::{self, Star};
 
 /// Documents of an answer that are looked at: what a person looks at.
@@ -149,10 +149,11 @@ impl Engine {
         }
         times_ms.sort_by(f64::total_cmp);
         let queries = golden.len() as f64;
-        let ann_gap_at_10 = self.ann_gap(golden.keys().cloned().collect()).await?;
+        let indexes = self.inner.indexes.snapshot();
+        let ann_gap_at_10 = self.ann_gap(&indexes, golden.keys().cloned().collect()).await?;
         let inner = Arc::clone(&self.inner);
         self.run_blocking(move || {
-            let model = inner.store.model()?.map(|stored| stored.model.name);
+            let model = indexes.model().map(|model| model.name.clone());
             let measured = storage::Measurement {
                 at: platform::now_seconds(),
                 model: model.unwrap_or_default(),
@@ -173,17 +174,20 @@ impl Engine {
 
     /// What the vector index misses of the true neighbors of these queries; `None` while the model
     /// loads or has failed, and without vectors.
-    async fn ann_gap(&self, queries: Vec<String>) -> Result<Option<f64>, EngineError> {
-        let indexes = self.inner.indexes.snapshot();
+    async fn ann_gap(
+        &self,
+        indexes: &Arc<IndexSnapshot>,
+        queries: Vec<String>,
+    ) -> Result<Option<f64>, EngineError> {
         let mut vectors = Vec::new();
         for text in queries {
             let query = Query::parse(&text, platform::now_seconds());
-            let vector = self.query_vector(SearchMode::Hybrid, &query, &indexes).await?;
+            let vector = self.query_vector(SearchMode::Hybrid, &query, indexes).await?;
             vectors.extend(vector.map(|vector| vector.embedding));
         }
-        let inner = Arc::clone(&self.inner);
+        let (inner, indexes) = (Arc::clone(&self.inner), Arc::clone(indexes));
         self.run_blocking(move || {
-            let found = recall::of_queries(&inner.store, &inner.indexes, &vectors)?;
+            let found = recall::of_queries(&inner.store, &indexes, &vectors)?;
             Ok(found.map(|recall| 1.0 - recall.at_10))
         })
         .await

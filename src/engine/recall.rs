@@ -9,7 +9,7 @@ use half::f16;
 use super::EngineError;
 use crate::data::{Embedding, EmbeddingError};
 use crate::index::PassageFilter;
-use crate::search::{Indexes, SearchError};
+use crate::search::{IndexSnapshot, SearchError};
 use crate::storage::{Store, StoredModel};
 
 const QUERIES: u64 = 100;
@@ -26,22 +26,25 @@ pub(super) struct Recall {
 }
 
 /// Asks the index for the neighbors of passages spread evenly over the store; `None` without any.
-pub(super) fn measure(store: &Store, indexes: &Indexes) -> Result<Option<Recall>, EngineError> {
-    let Some(model) = store.model()? else { return Ok(None) };
-    of_queries(store, indexes, &sample(store, &model)?)
+pub(super) fn measure(
+    store: &Store,
+    indexes: &IndexSnapshot,
+) -> Result<Option<Recall>, EngineError> {
+    let Some(model) = indexes.stored_model() else { return Ok(None) };
+    of_queries(store, indexes, &sample(store, model)?)
 }
 
-/// The same for queries of the model in use.
+/// The same for queries of the model of the index, which may not be the one that comes into use just now.
 pub(super) fn of_queries(
     store: &Store,
-    indexes: &Indexes,
+    indexes: &IndexSnapshot,
     queries: &[Embedding],
 ) -> Result<Option<Recall>, EngineError> {
-    let Some(model) = store.model()? else { return Ok(None) };
-    let thresholds = tenth_best(store, queries, &model)?;
+    let Some(model) = indexes.stored_model() else { return Ok(None) };
+    let thresholds = tenth_best(store, queries, model)?;
     let (mut found, mut wanted) = (0, 0);
     for (query, (threshold, neighbors)) in queries.iter().zip(&thresholds) {
-        let answer = indexes.snapshot().vectors().search(query, &PassageFilter::all(), K);
+        let answer = indexes.vectors().search(query, &PassageFilter::all(), K);
         let answer = answer.map_err(SearchError::from)?;
         wanted += neighbors;
         found += answer.iter().filter(|near| near.score >= threshold - TIE).count();
@@ -113,27 +116,14 @@ impl Ord for Cosine {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::{
-        Chunk, ContentHash, Document, DocumentId, EmbeddedDocument, LocatorMap, MediaType, Source,
-        TextLayout,
-    };
+    use crate::data::{Chunk, ContentHash, Document, EmbeddedDocument, Source};
+    use crate::search::Indexes;
     use crate::storage::EmbeddingModel;
 
     fn document(number: u8) -> EmbeddedDocument {
         let source = Source::File(format!("/{number}").into());
-        let document = Document {
-            id: DocumentId::of(&source),
-            source,
-            media_type: MediaType::Text,
-            title: String::new(),
-            text: "a".to_owned(),
-            layout: TextLayout::Plain,
-            has_lines: true,
-            locators: LocatorMap::default(),
-            content_hash: ContentHash::of(&[number]),
-            bytes: 1,
-            modified: None,
-        };
+        let document = Document::plain(source, String::new(), "a".to_owned());
+        let document = Document { content_hash: ContentHash::of(&[number]), ..document };
         let embedding = Embedding::normalized(vec![f32::from(number), 1.0]).unwrap();
         let chunks = vec![Chunk { range: 0..1, tokens: 0..1, locator: None }];
         EmbeddedDocument { document, chunks, embeddings: vec![embedding], inputs: Vec::new() }
@@ -144,14 +134,15 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let store = Store::open(dir.path()).unwrap();
         let indexes = Indexes::open(dir.path()).unwrap();
-        assert_eq!(measure(&store, &indexes).unwrap(), None);
+        let measured = || measure(&store, &indexes.snapshot()).unwrap();
+        assert_eq!(measured(), None);
         let model = EmbeddingModel { name: "fake".to_owned(), dim: 2 };
         store.choose_model(&model).unwrap();
         indexes.catch_up(&store).unwrap();
         let documents: Vec<_> = (0..40).map(document).collect();
         store.commit_documents(&model, &documents, 0).unwrap();
-        assert_eq!(measure(&store, &indexes).unwrap(), Some(Recall { queries: 40, at_10: 0.0 }));
+        assert_eq!(measured(), Some(Recall { queries: 40, at_10: 0.0 }));
         indexes.catch_up(&store).unwrap();
-        assert_eq!(measure(&store, &indexes).unwrap(), Some(Recall { queries: 40, at_10: 1.0 }));
+        assert_eq!(measured(), Some(Recall { queries: 40, at_10: 1.0 }));
     }
 }

@@ -86,6 +86,8 @@ pub struct HnswIndex {
     /// Whether every byte of the graph is known to be what was written.
     is_verified: AtomicBool,
     is_damaged: AtomicBool,
+    /// The change that a file reflects which could not be opened, so that nobody waits for it.
+    refused: Option<ChangeNumber>,
 }
 
 /// The index as one search sees it.
@@ -152,7 +154,9 @@ impl HnswIndex {
             settled: Some(Settled::new(graph, reached)),
             recent: RowSet::reaching(reached),
         });
-        (Self::with(options, Some(home), state), opening)
+        let is_unusable = matches!(opening, VectorOpening::Unusable { .. });
+        let refused = if is_unusable { home.newest() } else { None };
+        (Self { refused, ..Self::with(options, Some(home), state) }, opening)
     }
 
     fn with(options: HnswOptions, home: Option<VectorHome>, state: State) -> Self {
@@ -165,6 +169,7 @@ impl HnswIndex {
             writer: Mutex::default(),
             upkeep: Mutex::default(),
             is_damaged: AtomicBool::new(false),
+            refused: None,
         }
     }
 

@@ -58,7 +58,13 @@ impl IndexSnapshot {
     /// The model that the vectors are of; `None` while there are none.
     #[must_use]
     pub fn model(&self) -> Option<&EmbeddingModel> {
-        self.vectors.model.as_ref().map(|stored| &stored.model)
+        self.stored_model().map(|stored| &stored.model)
+    }
+
+    /// The same as the store knows it.
+    #[must_use]
+    pub fn stored_model(&self) -> Option<&StoredModel> {
+        self.vectors.model.as_ref()
     }
 
     /// What the vector index consists of, and how it is.

@@ -7,8 +7,7 @@ use tempfile::TempDir;
 
 use super::*;
 use crate::data::{
-    ChangeNumber, Chunk, ContentHash, Document, DocumentId, EmbeddedDocument, Embedding, Hit,
-    Locator, LocatorMap, MediaType, Source, TextLayout,
+    ChangeNumber, Chunk, ContentHash, Document, EmbeddedDocument, Embedding, Hit, Locator, Source,
 };
 use crate::index::KeywordOpening;
 use crate::storage::{DocumentVersion, EmbeddingModel, NewVectors, Store, SwitchEnd};
@@ -135,19 +134,9 @@ fn document(path: &str, text: &str) -> EmbeddedDocument {
 fn document_of(model: &str, path: &str, text: &str) -> EmbeddedDocument {
     let source = Source::File(PathBuf::from(path));
     let (chunks, embeddings) = cut(model, text);
-    let document = Document {
-        id: DocumentId::of(&source),
-        media_type: MediaType::Text,
-        title: String::new(),
-        text: text.to_owned(),
-        layout: TextLayout::Plain,
-        has_lines: true,
-        locators: LocatorMap::default(),
-        content_hash: ContentHash::of(text.as_bytes()),
-        bytes: text.len() as u64,
-        modified: i64::try_from(text.len() * 86_400).ok(),
-        source,
-    };
+    let document = Document::plain(source, String::new(), text.to_owned());
+    let modified = i64::try_from(text.len() * 86_400).ok();
+    let document = Document { modified, ..document };
     EmbeddedDocument { document, chunks, embeddings, inputs: Vec::new() }
 }
 

@@ -34,8 +34,8 @@ impl Store {
         })
     }
 
-    /// The number of the last change by whichever process. It costs microseconds, so every search
-    /// asks whether its indexes are up to date.
+    /// The number of the last change by whichever process. It costs microseconds, so whoever
+    /// follows the store asks every second whether its indexes are up to date.
     ///
     /// # Errors
     /// [`StorageError`] when the store cannot be read.

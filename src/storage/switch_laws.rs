@@ -8,10 +8,7 @@ use proptest::prelude::*;
 use rusqlite::Connection;
 
 use super::*;
-use crate::data::{
-    Chunk, ChunkKey, ContentHash, Document, DocumentId, EmbeddedDocument, Embedding, LocatorMap,
-    MediaType, Source, TextLayout,
-};
+use crate::data::{Chunk, ChunkKey, Document, DocumentId, EmbeddedDocument, Embedding, Source};
 
 const MODELS: [(&str, usize); 3] = [("letters", 2), ("words", 3), ("lines", 2)];
 
@@ -41,20 +38,7 @@ fn cut(text: &str, n: usize) -> (Vec<Chunk>, Vec<Embedding>) {
 }
 
 fn embedded(at: u8, text: &str, n: usize) -> EmbeddedDocument {
-    let source = source(at);
-    let document = Document {
-        id: DocumentId::of(&source),
-        source,
-        media_type: MediaType::Text,
-        title: String::new(),
-        text: text.to_owned(),
-        layout: TextLayout::Plain,
-        has_lines: true,
-        locators: LocatorMap::default(),
-        content_hash: ContentHash::of(text.as_bytes()),
-        bytes: text.len() as u64,
-        modified: None,
-    };
+    let document = Document::plain(source(at), String::new(), text.to_owned());
     let (chunks, embeddings) = cut(text, n);
     EmbeddedDocument { document, chunks, embeddings, inputs: Vec::new() }
 }

@@ -118,27 +118,15 @@ pub(super) fn decode(bytes: &[u8], vectors: &mut Vec<f16>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::{
-        Chunk, ContentHash, Document, EmbeddedDocument, LocatorMap, MediaType, Source, TextLayout,
-    };
+    use crate::data::{Chunk, ContentHash, Document, EmbeddedDocument, Source};
     use crate::storage::EmbeddingModel;
 
     /// A document of so many passages, whose vectors tell its number and theirs.
     fn document(number: u8, passages: u8) -> EmbeddedDocument {
         let source = Source::File(format!("/{number}").into());
-        let document = Document {
-            id: DocumentId::of(&source),
-            source,
-            media_type: MediaType::Text,
-            title: String::new(),
-            text: "a".repeat(usize::from(passages)),
-            layout: TextLayout::Plain,
-            has_lines: true,
-            locators: LocatorMap::default(),
-            content_hash: ContentHash::of(&[number]),
-            bytes: 1,
-            modified: None,
-        };
+        let text = "a".repeat(usize::from(passages));
+        let document = Document::plain(source, String::new(), text);
+        let document = Document { content_hash: ContentHash::of(&[number]), ..document };
         let chunk = |at: usize| Chunk { range: at..at + 1, tokens: at..at + 1, locator: None };
         let vector = |at: u8| vec![f32::from(number) + 1.0, f32::from(at) + 1.0];
         EmbeddedDocument {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use url::Url;
 
-use crate::data::{ContentHash, Document, DocumentId, LocatorMap, MediaType, Source, TextLayout};
+use crate::data::{Document, Source};
 use crate::engine::EngineError;
 use crate::search::evaluation::Judgments;
 
@@ -78,20 +78,7 @@ fn document(line: CorpusLine) -> Option<(String, Document)> {
     let mut url = Url::parse("beir://corpus/").ok()?;
     url.path_segments_mut().ok()?.push(&id);
     let source = Source::Web(url);
-    let document = Document {
-        id: DocumentId::of(&source),
-        source,
-        media_type: MediaType::Text,
-        title,
-        layout: TextLayout::Plain,
-        has_lines: true,
-        locators: LocatorMap::default(),
-        content_hash: ContentHash::of(text.as_bytes()),
-        bytes: text.len() as u64,
-        modified: None,
-        text,
-    };
-    Some((id, document))
+    Some((id, Document::plain(source, title, text)))
 }
 
 fn read_text(path: &Path) -> Result<String, EngineError> {

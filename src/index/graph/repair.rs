@@ -4,6 +4,8 @@
 //! the lost ones had, and the diversity heuristic chooses among them. What led through a lost node leads
 //! past it then.
 
+use std::collections::HashSet;
+
 use rayon::prelude::*;
 
 use super::draft::Draft;
@@ -17,7 +19,8 @@ use super::view::NO_NODE;
 const STRETCH: usize = 16_384;
 
 /// Writes the links of all nodes that stay; `numbers` says which number each has in the new graph.
-/// Returns those that have lost everyone on the lowest level and are to be inserted again.
+/// Returns those that on the lowest level have lost everyone, or everyone who led to them, and are to be
+/// inserted again; ascending.
 pub(super) fn carry_over(
     before: &Before<'_>,
     numbers: &[u32],
@@ -43,7 +46,20 @@ pub(super) fn carry_over(
             }
         }
     }
+    orphans.extend(unreached(numbers, draft));
+    orphans.sort_unstable();
+    orphans.dedup();
     orphans
+}
+
+/// Those that no other node leads to any more on the lowest level: whoever led to them is gone.
+fn unreached(numbers: &[u32], draft: &Draft) -> Vec<u32> {
+    let staying = || numbers.iter().copied().filter(|number| *number != NO_NODE);
+    let mut reached: HashSet<u32> = HashSet::new();
+    for number in staying() {
+        reached.extend(draft.web().neighbors(0, number));
+    }
+    staying().filter(|number| !reached.contains(number)).collect()
 }
 
 /// The neighbors of a node on a level by their new numbers.

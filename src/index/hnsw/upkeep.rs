@@ -70,7 +70,8 @@ impl HnswIndex {
     /// Whether [`HnswIndex::upkeep`] has anything to do.
     #[must_use]
     pub fn needs_upkeep(&self) -> bool {
-        !self.is_verified.load(Ordering::Acquire) || self.due(&self.state.load()) != Due::Nothing
+        !self.is_verified.load(Ordering::Acquire)
+            || (self.due(&self.state.load()) != Due::Nothing && !self.is_outdated())
     }
 
     /// Whether the file that another process wrote would spare this one some upkeep: opening the index
@@ -80,7 +81,7 @@ impl HnswIndex {
         let state = self.state.load();
         let reached = state.settled.as_ref().map(|settled| settled.reached);
         self.due(&state) == Due::Graph
-            && self.home.as_ref().and_then(super::VectorHome::newest) > reached
+            && self.home.as_ref().and_then(super::VectorHome::newest) > reached.max(self.refused)
     }
 
     fn due(&self, state: &State) -> Due {
@@ -117,6 +118,10 @@ impl HnswIndex {
             Some(turn) => turn,
             None => None,
         };
+        // Whoever had the turn before has made what is due here as well.
+        if self.is_outdated() {
+            return Ok(Upkeep::Nothing);
+        }
         let state = {
             let mut writer = self.writer();
             writer.touched = Some(HashSet::new());

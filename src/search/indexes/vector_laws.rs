@@ -6,10 +6,7 @@ use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
 use super::{Indexes, VECTORS};
-use crate::data::{
-    Chunk, ContentHash, Document, DocumentId, EmbeddedDocument, Embedding, LocatorMap, MediaType,
-    Source, TextLayout,
-};
+use crate::data::{Chunk, ContentHash, Document, EmbeddedDocument, Embedding, Source};
 use crate::index::{PassageFilter, VectorParts};
 use crate::storage::{EmbeddingModel, Store};
 
@@ -35,19 +32,8 @@ fn embedding(n: u64) -> Embedding {
 
 fn document(n: u64) -> EmbeddedDocument {
     let source = Source::File(format!("/{n}").into());
-    let document = Document {
-        id: DocumentId::of(&source),
-        source,
-        media_type: MediaType::Text,
-        title: String::new(),
-        text: "a".to_owned(),
-        layout: TextLayout::Plain,
-        has_lines: true,
-        locators: LocatorMap::default(),
-        content_hash: ContentHash::of(&n.to_le_bytes()),
-        bytes: 1,
-        modified: None,
-    };
+    let document = Document::plain(source, String::new(), "a".to_owned());
+    let document = Document { content_hash: ContentHash::of(&n.to_le_bytes()), ..document };
     let chunks = vec![Chunk { range: 0..1, tokens: 0..1, locator: None }];
     EmbeddedDocument { document, chunks, embeddings: vec![embedding(n)], inputs: Vec::new() }
 }
