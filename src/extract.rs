@@ -232,5 +232,15 @@ fn stem(name: &str) -> &str {
     }
 }
 
+/// What stands after the last dot of a file name, in lower case; empty where there is none.
+fn extension(name: &str) -> String {
+    name.rsplit_once('.').map_or("", |(_, extension)| extension).to_ascii_lowercase()
+}
+
+/// The words of a text with single spaces between.
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 #[cfg(test)]
 mod tests;

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::package::{Package, resolve};
 use super::xml::{Node, walk};
-use super::{Extracted, Unreadable, encoding, html, title};
+use super::{Extracted, Unreadable, encoding, html, one_line, title};
 use crate::data::{Locator, LocatorMap, MediaType, TextLayout};
 
 /// # Errors
@@ -152,7 +152,7 @@ fn labels(package: &mut Package, contents: &Contents) -> HashMap<String, String>
         let mut text = String::new();
         let mut linked: Option<String> = None;
         let mut label = |href: &str, text: &str| {
-            let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+            let text = one_line(text);
             if !text.is_empty() {
                 labels.entry(resolve(table, &percent_decoded(href))).or_insert(text);
             }

@@ -12,7 +12,7 @@ mod weight;
 
 use scraper::{Html, Node};
 
-use super::{Extracted, Unreadable, stem};
+use super::{Extracted, Unreadable, one_line, stem};
 use crate::data::{LocatorMap, MediaType, TextLayout};
 use render::{Rendered, render};
 use weight::Weights;
@@ -93,7 +93,7 @@ fn page_title(page: &Html) -> Option<String> {
             _ => None,
         })
         .collect();
-    let title = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let title = one_line(&text);
     (!title.is_empty()).then_some(title)
 }
 

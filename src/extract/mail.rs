@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use mail_parser::{Address, Message, MessageParser, MessagePart, MimeHeaders as _, PartType};
 
 use super::nested::Members;
-use super::{Extracted, Unreadable, html, stem, title};
+use super::{Extracted, Unreadable, html, one_line, stem, title};
 use crate::data::{Locator, LocatorMap, MediaType, TextLayout};
 
 pub(super) use mailbox::{is_mailbox, is_message};
@@ -159,8 +159,4 @@ fn people(address: &Address<'_>) -> String {
 fn date(date: &mail_parser::DateTime) -> String {
     let mail_parser::DateTime { year, month, day, hour, minute, .. } = date;
     format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}")
-}
-
-fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

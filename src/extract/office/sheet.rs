@@ -7,7 +7,7 @@ use std::io::Cursor;
 use calamine::{Data, DataRef, Ods, Range, Reader, Xls, Xlsb, Xlsx};
 
 use crate::data::{Locator, LocatorMap, MediaType, TextLayout};
-use crate::extract::{Extracted, Unreadable, stem};
+use crate::extract::{Extracted, Unreadable, one_line, stem};
 
 /// Rows beyond this many are located by the last one that was.
 const MARKS_MAX: usize = 100_000;
@@ -24,8 +24,7 @@ pub(in crate::extract) enum Workbook {
     OpenDocument,
 }
 
-/// Title: the file's name, since workbooks hardly ever have another; or the only sheet's when a person
-/// named it.
+/// Title: the file's name, since workbooks hardly ever have another.
 ///
 /// # Errors
 /// When the workbook is damaged, encrypted or holds no value.
@@ -174,7 +173,7 @@ fn shown(value: &Data) -> String {
         other => other.to_string(),
     };
     let is_hidden = |c: char| c.is_control() && !c.is_whitespace();
-    text.split_whitespace().collect::<Vec<_>>().join(" ").replace(is_hidden, "")
+    one_line(&text).replace(is_hidden, "")
 }
 
 /// `A` for column 0, `AA` for column 26.
