@@ -49,6 +49,45 @@ fn the_left_column_is_read_before_the_right() {
     );
 }
 
+/// Lines that were stretched until each word is a segment of its own, as narrow justified columns have.
+fn words(left: f32, top: f32, texts: &[&str]) -> Vec<Segment> {
+    let apart = |mut line: Segment| {
+        let text = std::mem::take(&mut line.text);
+        let mut right = left - 8.0;
+        text.split(' ')
+            .map(|word| {
+                let left = right + 8.0;
+                right = left + 4.0 * word.chars().count() as f32;
+                Segment { text: word.to_owned(), left, right, ..line.clone() }
+            })
+            .collect::<Vec<_>>()
+    };
+    lines(left, top, texts).into_iter().flat_map(apart).collect()
+}
+
+#[test]
+fn justified_columns_are_read_one_after_the_other_and_before_what_is_below() {
+    let left = [
+        "Compost is ready when",
+        "it is dark, crumbles in",
+        "the fingers and it all",
+        "smells of the forest.",
+    ];
+    let right = [
+        "Tomatoes want water at",
+        "their roots and never",
+        "on their leaves, as that",
+        "invites mold and blight.",
+    ];
+    let heading = Segment { size: 14.0, ..lines(20.0, 160.0, &["Sowing"]).remove(0) };
+    check(
+        &[words(20.0, 90.0, &left), words(160.0, 90.0, &right), vec![heading]],
+        "Compost is ready when it is dark, crumbles in the fingers and it all smells of the forest.\n\n\
+         Tomatoes want water at their roots and never on their leaves, as that invites mold and \
+         blight.\n\nSowing",
+    );
+}
+
 #[test]
 fn a_table_is_read_row_by_row() {
     check(
