@@ -6,7 +6,7 @@ use crate::data::{Locator, LocatorMap, MediaType, TextLayout};
 use crate::extract::package::Package;
 use crate::extract::prose::Prose;
 use crate::extract::xml::{Element, Node, walk};
-use crate::extract::{Extracted, Unreadable, title};
+use crate::extract::{Extracted, Unreadable, one_line, title};
 
 /// Spaces that one element may stand for.
 const SPACES_MAX: usize = 64;
@@ -120,7 +120,7 @@ impl Writer {
             "table-cell" => self.prose.open_cell(),
             "page" => {
                 self.slide_count = self.slide_count.saturating_add(1);
-                let offset = self.prose.next_offset();
+                let offset = self.prose.begin_part();
                 self.slide = Some(Slide { offset, title: None, in_title: false });
             }
             "notes" => self.is_speaker = true,
@@ -177,7 +177,7 @@ impl Writer {
         }
         let title = self.slide.as_mut().filter(|slide| slide.in_title && !text.trim().is_empty());
         if let Some(slide) = title {
-            let title = text.split_whitespace().collect::<Vec<_>>().join(" ");
+            let title = one_line(&text);
             slide.title.get_or_insert(title);
             self.prose.heading(2, &text);
         } else if let Some(level) = level {
@@ -226,6 +226,21 @@ mod tests {
         let slides: Vec<_> = writer.slides.iter().map(|(_, slide)| slide.to_string()).collect();
         assert_eq!(slides, ["slide 1: Varroa"]);
         assert_eq!(writer.prose.finish().0, "## Varroa\n\n- Count them\n\nNotes: Gloves!\n");
+    }
+
+    #[test]
+    fn a_slide_without_title_begins_at_its_first_item() {
+        let slide = |text: &str| {
+            format!(
+                "<draw:page><text:list><text:list-item><text:p>{text}</text:p></text:list-item>\
+                 </text:list></draw:page>"
+            )
+        };
+        let mut writer = Writer::default();
+        walk(&[slide("a"), slide("b")].concat(), |node| writer.step(node));
+        let offsets: Vec<usize> = writer.slides.iter().map(|(offset, _)| *offset).collect();
+        let text = writer.prose.finish().0;
+        assert_eq!(offsets, [0, text.find("- b").unwrap()], "{text:?}");
     }
 
     #[test]

@@ -6,7 +6,7 @@ use crate::data::{Locator, LocatorMap, MediaType, TextLayout};
 use crate::extract::package::Package;
 use crate::extract::prose::Prose;
 use crate::extract::xml::{Node, walk};
-use crate::extract::{Extracted, Unreadable, title};
+use crate::extract::{Extracted, Unreadable, one_line, title};
 
 const PRESENTATION: &str = "ppt/presentation.xml";
 
@@ -18,7 +18,7 @@ pub(in crate::extract) fn read(mut package: Package, name: &str) -> Result<Extra
     let mut first_title = None;
     for (number, part) in (1_u32..).zip(slides(&mut package)?) {
         let Some(xml) = package.text(&part)? else { continue };
-        let offset = prose.next_offset();
+        let offset = prose.begin_part();
         let title = write_slide(&mut prose, &xml, &["dt", "ftr", "sldNum", "hdr"]);
         let links = relationships(&mut package, &part);
         let notes = links.iter().find(|link| link.kind == "notesSlide");
@@ -124,7 +124,7 @@ impl Slide<'_> {
         match shape {
             "title" | "ctrTitle" => {
                 self.prose.heading(2, &text);
-                let title = text.split_whitespace().collect::<Vec<_>>().join(" ");
+                let title = one_line(&text);
                 self.title.get_or_insert(title);
             }
             "body" if self.level > 0 => self.prose.item(self.level + 1, &text),
