@@ -169,7 +169,7 @@ impl Origin {
 }
 
 /// What a reader finds, or that it panicked: a parser of others may, over a file or over one inside it.
-fn caught(read: impl FnOnce() -> Result<Extracted, Unreadable>) -> Result<Extracted, Unreadable> {
+fn caught<T>(read: impl FnOnce() -> Result<T, Unreadable>) -> Result<T, Unreadable> {
     catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(|panic| {
         let message = panic.downcast_ref::<&str>().copied();
         let message = message.or_else(|| panic.downcast_ref::<String>().map(String::as_str));

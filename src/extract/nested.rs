@@ -81,7 +81,8 @@ impl Members {
         Ok(())
     }
 
-    fn gap(&mut self) {
+    /// An empty line between what there is and what comes.
+    pub(super) fn gap(&mut self) {
         if !self.text.is_empty() {
             self.text.push('\n');
         }
