@@ -1,7 +1,7 @@
 //! PowerPoint presentations (Office Open XML): slide after slide with its title, text, tables and the
 //! speaker's notes. What repeats on every slide (date, footer, number) is left out.
 
-use super::{core_title, relationships};
+use super::{core_title, is_skipped, relationships};
 use crate::data::{Locator, LocatorMap, MediaType, TextLayout};
 use crate::extract::package::Package;
 use crate::extract::prose::Prose;
@@ -68,7 +68,8 @@ fn slides(package: &mut Package) -> Result<Vec<String>, Unreadable> {
 
 /// Writes the text of a slide without the placeholders named in `left_out`; returns its title.
 fn write_slide(prose: &mut Prose, xml: &str, left_out: &[&str]) -> Option<String> {
-    let mut slide = Slide { prose, left_out, shape: None, text: None, level: 0, title: None };
+    let (shape, text, title) = (None, None, None);
+    let mut slide = Slide { prose, left_out, shape, text, level: 0, skipped: 0, title };
     walk(xml, |node| slide.step(node));
     slide.title
 }
@@ -82,12 +83,17 @@ struct Slide<'a> {
     text: Option<String>,
     /// Its level in a list.
     level: usize,
+    /// Elements that are skipped and open.
+    skipped: usize,
     title: Option<String>,
 }
 
 impl Slide<'_> {
     fn step(&mut self, node: Node<'_>) {
         match node {
+            Node::Open(open) if is_skipped(open.name) => self.skipped += 1,
+            Node::Close(name) if is_skipped(name) => self.skipped = self.skipped.saturating_sub(1),
+            _ if self.skipped > 0 => {}
             Node::Open(open) => match open.name {
                 "sp" => self.shape = Some(String::new()),
                 "ph" => self.shape = Some(open.attr("type").unwrap_or_else(|| "body".to_owned())),
@@ -151,6 +157,7 @@ mod tests {
             shape("ctrTitle", &text("Bees &amp; mites")),
             shape("body", &(text("Treat in winter") + deeper)),
             shape("sldNum", &text("7")),
+            format!("<mc:Fallback>{}</mc:Fallback>", shape("body", &text("Treat in winter"))),
             "<a:tbl><a:tr><a:tc><a:p><a:t>May</a:t></a:p></a:tc><a:tc><a:p><a:t>3</a:t></a:p></a:tc></a:tr></a:tbl>"
                 .to_owned(),
         ]
