@@ -39,13 +39,11 @@ pub(super) fn read_mailbox(
     levels_left: u32,
 ) -> Result<Extracted, Unreadable> {
     let mut mailbox = Members::new(levels_left);
-    let mut trouble = None;
     for (number, bytes) in (1_u32..).zip(mailbox::messages(bytes)) {
         let (subject, text) = match caught(|| one_of_many(&bytes, levels_left)) {
             Ok(message) => message,
             Err(reason) => {
-                mailbox.unread(&format!("message {number}"), &reason);
-                trouble.get_or_insert(reason);
+                mailbox.unread.push(&format!("message {number}"), &reason);
                 continue;
             }
         };
@@ -58,7 +56,7 @@ pub(super) fn read_mailbox(
         mailbox.text.push_str(&text);
     }
     if mailbox.text.is_empty() {
-        return Err(trouble.unwrap_or(Unreadable::NoText));
+        return Err(mailbox.unread.into_reason());
     }
     mailbox.name_unread("Messages without text:");
     finish(mailbox.text, mailbox.locators, stem(name).to_owned())
