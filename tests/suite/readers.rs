@@ -59,12 +59,28 @@ fn a_parser_that_hangs_is_stopped() {
 }
 
 #[test]
+fn pages_are_parsed_apart_as_well() {
+    let limits = ReaderLimits { time_max: Duration::from_secs(2), ..ReaderLimits::default() };
+    let readers = readers(limits);
+    let read = |name: &str, page: &str| {
+        let source = Source::File(std::env::temp_dir().join(name));
+        readers.read_document(source, page.as_bytes().to_vec(), None).map(|page| page.text)
+    };
+    assert_eq!(read("a.html", "<p>Straw keeps it damp."), Ok("Straw keeps it damp.\n".to_owned()));
+    let late = read("hang.lodestone-test", "\n<!doctype html><p>Straw").unwrap_err();
+    assert_eq!(late, Unreadable::TooSlow { seconds_max: 2 });
+}
+
+#[test]
 fn without_a_program_that_reads_nothing_is_parsed() {
     for program in ["/nowhere/at/all", "/bin/cat", "/bin/true"] {
         let readers = Readers::new(Some(program.into()), ReaderLimits::default());
         let reason = read(&readers, "a.pdf").unwrap_err();
         assert!(matches!(reason, Unreadable::NoReader { .. }), "{program}: {reason}");
         assert!(!reason.is_of_the_file());
+        let page = Source::File("/a/b.html".into());
+        let reason = readers.read_document(page, b"<p>A page".to_vec(), None).unwrap_err();
+        assert!(matches!(reason, Unreadable::NoReader { .. }), "{program}: {reason}");
         let text = Source::File("/a/b.txt".into());
         assert!(readers.read_document(text, b"Text needs none.".to_vec(), None).is_ok());
     }
