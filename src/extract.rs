@@ -169,7 +169,7 @@ impl Origin {
 }
 
 /// What a reader finds, or that it panicked: a parser of others may, over a file or over one inside it.
-fn caught(read: impl FnOnce() -> Result<Extracted, Unreadable>) -> Result<Extracted, Unreadable> {
+fn caught<T>(read: impl FnOnce() -> Result<T, Unreadable>) -> Result<T, Unreadable> {
     catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(|panic| {
         let message = panic.downcast_ref::<&str>().copied();
         let message = message.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
@@ -230,6 +230,16 @@ fn stem(name: &str) -> &str {
         Some((stem, _)) if !stem.is_empty() => stem,
         _ => name,
     }
+}
+
+/// What stands after the last dot of a file name, in lower case; empty where there is none.
+fn extension(name: &str) -> String {
+    name.rsplit_once('.').map_or("", |(_, extension)| extension).to_ascii_lowercase()
+}
+
+/// The words of a text with single spaces between.
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use flate2::read::MultiGzDecoder;
 use tar::{Archive, EntryType};
 
 use super::nested::{LEVELS_MAX, MEMBERS_MAX, Members};
-use super::package::{PACKAGE_BYTES_MAX, PART_BYTES_MAX, Package};
+use super::package::{PACKAGE_BYTES_MAX, PART_BYTES_MAX, Package, too_large};
 use super::{Extracted, Unreadable, extract_named, stem};
 use crate::data::{MediaType, TextLayout};
 
@@ -31,7 +31,7 @@ pub(super) fn read_zip(
             Ok(Some(bytes)) => members.push(path, bytes)?,
             Ok(None) => {}
             Err(bomb @ Unreadable::Expands { .. }) => return Err(bomb),
-            Err(reason) => members.unread(path, &reason),
+            Err(reason) => members.unread.push(path, &reason),
         }
     }
     finish(members, name)
@@ -54,7 +54,10 @@ pub(super) fn read_tar(
         let entry = match entry {
             Ok(entry) => entry,
             // What came before the damage is there to be found.
-            Err(_) if !members.text.is_empty() => break,
+            Err(error) if !members.text.is_empty() => {
+                members.unread.push("what follows", &damaged(&error));
+                break;
+            }
             Err(error) => return Err(damaged(&error)),
         };
         count += 1;
@@ -69,13 +72,13 @@ pub(super) fn read_tar(
         let mut bytes = Vec::new();
         let read = entry.take(limit + 1).read_to_end(&mut bytes);
         if bytes.len() as u64 > limit {
-            return Err(Unreadable::Expands { mb_max: PACKAGE_BYTES_MAX >> 20 });
+            return Err(too_large(bytes_left));
         }
         bytes_left -= bytes.len() as u64;
         match read {
             Ok(_) if is_bookkeeping(&path) => {}
             Ok(_) => members.push(&path, bytes)?,
-            Err(error) => members.unread(&path, &damaged(&error)),
+            Err(error) => members.unread.push(&path, &damaged(&error)),
         }
     }
     finish(members, name)
@@ -122,7 +125,8 @@ fn is_bookkeeping(path: &str) -> bool {
 
 fn finish(mut members: Members, name: &str) -> Result<Extracted, Unreadable> {
     if members.text.is_empty() {
-        return Err(Unreadable::NoMemberWithText);
+        let is_locked = members.unread.is_any_locked();
+        return Err(if is_locked { Unreadable::Encrypted } else { Unreadable::NoMemberWithText });
     }
     members.name_unread("Without text:");
     Ok(Extracted {
@@ -133,4 +137,41 @@ fn finish(mut members: Members, name: &str) -> Result<Extracted, Unreadable> {
         has_lines: false,
         locators: members.locators,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_follows_the_damage_of_an_archive_is_said_to_be_missing() {
+        let mut tar = tar::Builder::new(Vec::new());
+        for name in ["a.txt", "b.txt"] {
+            let mut header = tar::Header::new_gnu();
+            header.set_size(5);
+            tar.append_data(&mut header, name, &b"Straw"[..]).unwrap();
+        }
+        let mut bytes = tar.into_inner().unwrap();
+        bytes[1024..1536].fill(b'?');
+        let text = read_tar(bytes.as_slice(), "a.tar", 1).unwrap().text;
+        assert!(
+            text.starts_with(
+                "a.txt\n\nStraw\n\nWithout text:\n\nwhat follows (the file is damaged"
+            )
+        );
+    }
+
+    #[test]
+    fn an_archive_of_locked_members_asks_for_its_password() {
+        let mut zip = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
+        zip.start_file("a.txt", zip::write::SimpleFileOptions::default()).unwrap();
+        std::io::Write::write_all(&mut zip, b"Straw").unwrap();
+        let mut bytes = zip.finish().unwrap().into_inner();
+        // The flag of encryption, where the member is and in the list at the end.
+        let listed = memchr::memmem::find(&bytes, b"PK\x01\x02").unwrap();
+        bytes[6] |= 1;
+        bytes[listed + 8] |= 1;
+        let refused = read_zip(Package::open(bytes).unwrap(), "a.zip", 1).unwrap_err();
+        assert_eq!(refused, Unreadable::Encrypted);
+    }
 }

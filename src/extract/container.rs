@@ -1,7 +1,7 @@
 //! Formats whose bytes are no text: which of them a file is, and who reads it.
 
 use super::package::Package;
-use super::{Extracted, Unreadable, archive, caught, epub, mail, office, pdf};
+use super::{Extracted, Unreadable, archive, caught, epub, extension, mail, office, pdf};
 use office::Workbook;
 
 /// A format that is told by its first bytes, or by its name where these say nothing, and whose parser
@@ -131,7 +131,9 @@ fn read_compound(bytes: Vec<u8>, name: &str) -> Result<Extracted, Unreadable> {
     } else if holds("PowerPoint Document") {
         Err(unsupported("a PowerPoint presentation of before 2007"))
     } else if !office::has_sound_chains(&bytes) {
-        Err(Unreadable::Damaged { what: "its parts run in a circle".into() })
+        Err(Unreadable::Damaged {
+            what: "the list of its parts is cut off or runs in a circle".into(),
+        })
     } else if holds("Workbook") || holds("Book") {
         office::read_workbook(bytes, name, Workbook::Xls)
     } else if holds("__nameid_version1.0") {
@@ -139,10 +141,6 @@ fn read_compound(bytes: Vec<u8>, name: &str) -> Result<Extracted, Unreadable> {
     } else {
         Err(unsupported("an old Office document (doc, xls, ppt, msg)"))
     }
-}
-
-fn extension(name: &str) -> String {
-    name.rsplit_once('.').map_or("", |(_, extension)| extension).to_ascii_lowercase()
 }
 
 #[cfg(test)]

@@ -2,9 +2,10 @@
 
 use std::collections::HashMap;
 
+use super::nested::Unread;
 use super::package::{Package, resolve};
 use super::xml::{Node, walk};
-use super::{Extracted, Unreadable, encoding, html, title};
+use super::{Extracted, Unreadable, encoding, html, one_line, title};
 use crate::data::{Locator, LocatorMap, MediaType, TextLayout};
 
 /// # Errors
@@ -16,23 +17,22 @@ pub(super) fn read(mut package: Package, name: &str) -> Result<Extracted, Unread
     let contents = Contents::parse(&package.required(&root)?, &root);
     let labels = labels(&mut package, &contents);
     let mut book = Book::default();
-    let mut trouble = None;
+    let mut unread = Unread::default();
     for href in &contents.spine {
         match chapter(&mut package, href) {
             Ok(Some(page)) => book.append(href, labels.get(href), &page),
             Ok(None) => {}
-            Err(error) => trouble = Some(error),
+            Err(reason) => unread.push(href, &reason),
         }
     }
     if book.text.is_empty() {
         // Books under copy protection have chapters that are no text.
         let is_protected = package.contains("META-INF/encryption.xml");
-        return Err(match trouble {
-            Some(_) if is_protected => Unreadable::Encrypted,
-            Some(error) => error,
-            None => Unreadable::NoText,
-        });
+        let reason = unread.into_reason();
+        let is_locked = is_protected && reason != Unreadable::NoText;
+        return Err(if is_locked { Unreadable::Encrypted } else { reason });
     }
+    unread.write(&mut book.text, "Chapters without text:");
     let first = book.locators.iter().find_map(|(_, mark)| mark.headings().first());
     let title = title::choose(contents.title.as_deref(), first.map(String::as_str), name);
     Ok(Extracted {
@@ -46,7 +46,8 @@ pub(super) fn read(mut package: Package, name: &str) -> Result<Extracted, Unread
 }
 
 fn chapter(package: &mut Package, href: &str) -> Result<Option<html::Page>, Unreadable> {
-    let Some(bytes) = package.part(href)? else { return Ok(None) };
+    let missing = || Unreadable::Damaged { what: "it is missing".into() };
+    let bytes = package.part(href)?.ok_or_else(missing)?;
     let declared = html::declared_encoding(&bytes);
     let text = encoding::decode(bytes, declared)?;
     html::read_whole(&with_end_tags(&text))
@@ -152,7 +153,7 @@ fn labels(package: &mut Package, contents: &Contents) -> HashMap<String, String>
         let mut text = String::new();
         let mut linked: Option<String> = None;
         let mut label = |href: &str, text: &str| {
-            let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+            let text = one_line(text);
             if !text.is_empty() {
                 labels.entry(resolve(table, &percent_decoded(href))).or_insert(text);
             }
@@ -238,6 +239,27 @@ mod tests {
         let xhtml = "<title/><br/><a id='x' />a <b>/></b><hr /> 1 /> 2";
         let html = "<title></title><br/><a id='x' ></a>a <b>/></b><hr /> 1 /> 2";
         assert_eq!(with_end_tags(xhtml), html);
+    }
+
+    #[test]
+    fn a_chapter_that_is_missing_is_named() {
+        let container = "<container><rootfile full-path='a.opf'/></container>";
+        let contents = "<package><item id='a' href='a.xhtml'/><item id='b' href='b.xhtml'/>\
+                        <itemref idref='a'/><itemref idref='b'/></package>";
+        let mut zip = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
+        for (name, part) in [
+            ("META-INF/container.xml", container),
+            ("a.opf", contents),
+            ("a.xhtml", "<html><body><p>Straw</p></body></html>"),
+        ] {
+            zip.start_file(name, zip::write::SimpleFileOptions::default()).unwrap();
+            std::io::Write::write_all(&mut zip, part.as_bytes()).unwrap();
+        }
+        let package = Package::open(zip.finish().unwrap().into_inner()).unwrap();
+        let text = read(package, "a.epub").unwrap().text;
+        let expected =
+            "Straw\n\nChapters without text:\n\nb.xhtml (the file is damaged: it is missing;";
+        assert!(text.starts_with(expected), "{text}");
     }
 
     #[test]

@@ -20,6 +20,16 @@ pub(super) fn is_known(name: &str) -> bool {
     Format::of_name(name).is_some()
 }
 
+/// Whether [`Format::detect`] may take bytes for a page; never says no of one.
+pub(super) fn may_be_page(name: &str, from_web: bool, bytes: &[u8]) -> bool {
+    match Format::of_name(name) {
+        Some(Format::Html) => true,
+        Some(_) if !from_web => false,
+        // In every encoding a page opens with this, after spaces and marks that are no ASCII.
+        _ => bytes.iter().find(|byte| byte.is_ascii_graphic()) == Some(&b'<'),
+    }
+}
+
 impl Format {
     /// By name where it says enough, else by content. A page from the web goes by content first: its
     /// address may end in anything (`index.php`, `release.md`) and still give HTML.
@@ -106,6 +116,26 @@ mod tests {
         assert_eq!(of_file("run", "#!/usr/bin/env python3\n"), Format::Code(TextLayout::Python));
         assert_eq!(of_file("run", "#!/bin/sh\n"), Format::Code(TextLayout::Plain));
         assert_eq!(of_file("page", "<!-- unclosed"), Format::Plain);
+    }
+
+    #[test]
+    fn what_is_detected_as_a_page_was_thought_to_be_one() {
+        let utf16 = "\u{feff} <!-- saved --> <html>".encode_utf16().flat_map(u16::to_le_bytes);
+        assert!(may_be_page("page", false, &utf16.collect::<Vec<u8>>()));
+        assert!(may_be_page("a.HTM", false, b""));
+        assert!(!may_be_page("a.md", false, b"<html>"));
+        assert!(!may_be_page("notes", false, b"\xef\xbb\xbf# A <html>"));
+        for name in ["a", "a.md", "a.html", "index.php"] {
+            for text in ["<html>", "\n <!-- a --> <!doctype html>", "a <html>", "<?php ?><body>"] {
+                for from_web in [false, true] {
+                    let is_page = Format::detect(name, from_web, text) == Format::Html;
+                    assert!(
+                        !is_page || may_be_page(name, from_web, text.as_bytes()),
+                        "{name} {text}"
+                    );
+                }
+            }
+        }
     }
 
     #[test]

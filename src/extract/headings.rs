@@ -1,3 +1,4 @@
+use super::one_line;
 use crate::data::{Locator, LocatorMap};
 
 /// Longest heading that is kept in a path, in characters; every mark repeats the headings above it,
@@ -47,7 +48,7 @@ impl Headings {
 
 /// One line with single spaces, cut to the length that a path keeps.
 fn collapse(text: &str) -> String {
-    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let words = one_line(text);
     match words.char_indices().nth(HEADING_CHARS_MAX) {
         Some((end, _)) => format!("{}…", &words[..end]),
         None => words,

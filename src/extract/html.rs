@@ -10,9 +10,10 @@ mod region;
 mod render;
 mod weight;
 
+use ego_tree::iter::Edge;
 use scraper::{Html, Node};
 
-use super::{Extracted, Unreadable, stem};
+use super::{Extracted, Unreadable, one_line, stem};
 use crate::data::{LocatorMap, MediaType, TextLayout};
 use render::{Rendered, render};
 use weight::Weights;
@@ -23,6 +24,9 @@ pub(super) use charset::declared_encoding;
 /// length, so this bound is what keeps a hostile page from taking minutes.
 const LEVELS_MAX: usize = 1024;
 
+/// Deepest tree: items and cells, whose ends may be left out, are not counted before.
+const TREE_LEVELS_MAX: usize = 2 * LEVELS_MAX;
+
 /// A page that leads on at once and has no more text than this says only so.
 const REDIRECT_BYTES_MAX: usize = 300;
 
@@ -31,10 +35,7 @@ const REDIRECT_BYTES_MAX: usize = 300;
 /// # Errors
 /// When the page nests too deeply, has no text or only leads on to another.
 pub(super) fn read(html: &str, name: &str) -> Result<Extracted, Unreadable> {
-    if nesting::levels(html) > LEVELS_MAX {
-        return Err(Unreadable::TooDeep { levels_max: LEVELS_MAX });
-    }
-    let mut page = Html::parse_document(html);
+    let mut page = parse(html)?;
     let page_title = page_title(&page);
     let leads_on = redirect::target(&page);
     chrome::remove_unseen(&mut page);
@@ -70,10 +71,7 @@ pub(super) struct Page {
 /// # Errors
 /// When the page nests too deeply.
 pub(super) fn read_whole(html: &str) -> Result<Option<Page>, Unreadable> {
-    if nesting::levels(html) > LEVELS_MAX {
-        return Err(Unreadable::TooDeep { levels_max: LEVELS_MAX });
-    }
-    let mut page = Html::parse_document(html);
+    let mut page = parse(html)?;
     chrome::remove_unseen(&mut page);
     let body = *page.root_element();
     let Rendered { text, headings } = render(body, &Weights::of(page.tree.root()));
@@ -81,6 +79,27 @@ pub(super) fn read_whole(html: &str) -> Result<Option<Page>, Unreadable> {
 }
 
 /// Text of the first `<title>` (a drawing inside the page may have others), on one line.
+/// What is too deep is refused before it is parsed where that can be seen, and else before anything goes
+/// through the tree, which would end the stack.
+fn parse(html: &str) -> Result<Html, Unreadable> {
+    let too_deep = Unreadable::TooDeep { levels_max: LEVELS_MAX };
+    if nesting::levels(html) > LEVELS_MAX {
+        return Err(too_deep);
+    }
+    let page = Html::parse_document(html);
+    let mut depth = 0_usize;
+    for edge in page.tree.root().traverse() {
+        match edge {
+            Edge::Open(_) => depth += 1,
+            Edge::Close(_) => depth -= 1,
+        }
+        if depth > TREE_LEVELS_MAX {
+            return Err(too_deep);
+        }
+    }
+    Ok(page)
+}
+
 fn page_title(page: &Html) -> Option<String> {
     let title = page
         .tree
@@ -93,7 +112,7 @@ fn page_title(page: &Html) -> Option<String> {
             _ => None,
         })
         .collect();
-    let title = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let title = one_line(&text);
     (!title.is_empty()).then_some(title)
 }
 

@@ -1,9 +1,9 @@
-//! Parsers of binary formats, in processes of their own.
+//! Parsers of binary formats and of web pages, in processes of their own.
 //!
-//! A parser of a binary format may crash, hang or take all memory over one strange file. Here that
-//! costs the file and nothing else: the program starts itself as a reader ([`serve`]), hands it the
-//! bytes, and kills it when it takes too long. A reader that ends well is asked again; one that has
-//! nothing to do for a while goes.
+//! Such a parser may crash, hang or take all memory over one strange file. Here that costs the file and
+//! nothing else: the program starts itself as a reader ([`serve`]), hands it the bytes, and kills it when
+//! it takes too long. A reader that ends well is asked again; one that has nothing to do for a while
+//! goes.
 //!
 //! Nothing is ever parsed in this process instead: where no reader can be started, each such file says
 //! so ([`Unreadable::NoReader`]).
@@ -17,7 +17,7 @@ use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
 use super::container::Container;
-use super::{Extracted, Origin, Unreadable, caught, extract};
+use super::{Extracted, Origin, Unreadable, caught, extract, format};
 use crate::data::{Document, Source};
 use crate::platform;
 use frame::Request;
@@ -25,7 +25,7 @@ pub use limits::ReaderLimits;
 use process::Reader;
 pub use server::{READER_ARGUMENT, serve};
 
-/// Reads files and pages, what is not text in a process of its own. Any number of threads may use it
+/// Reads files and pages, what is not plain text in a process of its own. Any number of threads may use it
 /// at once; there are as many processes as files are read at the same time.
 #[derive(Debug)]
 pub struct Readers {
@@ -57,7 +57,9 @@ impl Readers {
         modified: Option<i64>,
     ) -> Result<Document, Unreadable> {
         let origin = Origin::of(&source, &bytes);
-        let extracted = if Container::detect(&bytes, &origin.name).is_some() {
+        let is_apart = Container::detect(&bytes, &origin.name).is_some()
+            || format::may_be_page(&origin.name, origin.from_web, &bytes);
+        let extracted = if is_apart {
             self.read_apart(Request {
                 name: origin.name.clone(),
                 from_web: origin.from_web,

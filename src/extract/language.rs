@@ -1,5 +1,6 @@
 //! Which names are source code, and which of them the chunker has a grammar for.
 
+use super::extension;
 use crate::data::TextLayout;
 
 /// Extensions of code and data without a grammar; sorted, so that a search may be binary.
@@ -192,9 +193,7 @@ const MINIFIED_BYTES_MIN: usize = 4096;
 /// Whether a script, style sheet or source map was made by a tool for machines to load: libraries
 /// and search indexes of saved pages, whose words would be found everywhere and say nothing.
 pub(super) fn is_minified(name: &str, text: &str) -> bool {
-    let name = name.to_ascii_lowercase();
-    let extension = name.rsplit_once('.').map_or("", |(_, extension)| extension);
-    matches!(extension, "js" | "mjs" | "cjs" | "css" | "map")
+    matches!(extension(name).as_str(), "js" | "mjs" | "cjs" | "css" | "map")
         && text.len() >= MINIFIED_BYTES_MIN
         && text.len() > text.lines().count() * LINE_BYTES_MAX
 }

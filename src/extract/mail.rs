@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use mail_parser::{Address, Message, MessageParser, MessagePart, MimeHeaders as _, PartType};
 
 use super::nested::Members;
-use super::{Extracted, Unreadable, html, stem, title};
+use super::{Extracted, Unreadable, caught, html, one_line, stem, title};
 use crate::data::{Locator, LocatorMap, MediaType, TextLayout};
 
 pub(super) use mailbox::{is_mailbox, is_message};
@@ -28,31 +28,46 @@ pub(super) fn read_message(
     finish(members.text, members.locators, title)
 }
 
-/// All messages of a mailbox, each marked with its number and subject.
+/// All messages of a mailbox, each marked with its number and subject. One that cannot be read is only
+/// named, at the end.
 ///
 /// # Errors
-/// As [`read_message`].
+/// When no message gives text, with what kept the first from it.
 pub(super) fn read_mailbox(
     bytes: &[u8],
     name: &str,
     levels_left: u32,
 ) -> Result<Extracted, Unreadable> {
-    let (mut text, mut locators) = (String::new(), LocatorMap::default());
+    let mut mailbox = Members::new(levels_left);
     for (number, bytes) in (1_u32..).zip(mailbox::messages(bytes)) {
-        let Ok(message) = parse(&bytes) else { continue };
-        let mut members = Members::new(levels_left);
-        write(&mut members, &message)?;
-        if members.text.is_empty() {
+        let (subject, text) = match caught(|| one_of_many(&bytes, levels_left)) {
+            Ok(message) => message,
+            Err(reason) => {
+                mailbox.unread.push(&format!("message {number}"), &reason);
+                continue;
+            }
+        };
+        if text.is_empty() {
             continue;
         }
-        if !text.is_empty() {
-            text.push('\n');
-        }
-        let subject = title::choose(message.subject(), None, "no subject");
-        locators.push(text.len(), Locator::Message { message: number, subject });
-        text.push_str(&members.text);
+        mailbox.gap();
+        let start = mailbox.text.len();
+        mailbox.locators.push(start, Locator::Message { message: number, subject });
+        mailbox.text.push_str(&text);
     }
-    finish(text, locators, stem(name).to_owned())
+    if mailbox.text.is_empty() {
+        return Err(mailbox.unread.into_reason());
+    }
+    mailbox.name_unread("Messages without text:");
+    finish(mailbox.text, mailbox.locators, stem(name).to_owned())
+}
+
+/// Subject and text of a message among others.
+fn one_of_many(bytes: &[u8], levels_left: u32) -> Result<(String, String), Unreadable> {
+    let message = parse(bytes)?;
+    let mut members = Members::new(levels_left);
+    write(&mut members, &message)?;
+    Ok((title::choose(message.subject(), None, "no subject"), members.text))
 }
 
 /// A page that a browser saved as one file: the page is the first HTML of the message.
@@ -161,6 +176,28 @@ fn date(date: &mail_parser::DateTime) -> String {
     format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}")
 }
 
-fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Over this one `mail-parser` 0.11 panics; it is among its own samples.
+    const BROKEN: &str = "d\nContent-Type:multipart;boundary=b5\n\n--b5Content-Type:message/rfc822\n\
+                          \n5\nContent-Type:message/rfc822\n\n\n--b5--";
+
+    fn read(messages: &[&str]) -> Result<Extracted, Unreadable> {
+        let separated = |text: &&str| format!("From bo Mon Feb 12 09:00:00 2024\n{text}\n\n");
+        let mailbox: String = messages.iter().map(separated).collect();
+        read_mailbox(mailbox.as_bytes(), "list.mbox", 3)
+    }
+
+    #[test]
+    fn a_message_that_cannot_be_read_costs_itself_alone() {
+        let mailbox = read(&["Subject: One\n\nfirst", BROKEN, "Subject: Three\n\nthird"]).unwrap();
+        let marks: Vec<_> = mailbox.locators.iter().map(|(_, mark)| mark.to_string()).collect();
+        assert_eq!(marks, ["message 1: One", "message 3: Three"]);
+        let (_, unread) = mailbox.text.split_once("\nMessages without text:\n\n").unwrap();
+        assert!(unread.starts_with("message 2 (its reader crashed ("), "{unread}");
+        let reason = read(&[BROKEN]).unwrap_err();
+        assert!(matches!(reason, Unreadable::ReaderCrashed { .. }), "{reason}");
+    }
 }

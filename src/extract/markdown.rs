@@ -77,6 +77,12 @@ struct OpenHeading {
     text: String,
 }
 
+/// What stands before and after a block of code: longer than any run of backticks in it.
+pub(super) fn fence(code: &str) -> String {
+    let longest = code.split(|c| c != '`').map(str::len).max().unwrap_or(0);
+    "`".repeat(longest.max(2) + 1)
+}
+
 fn depth(level: HeadingLevel) -> u8 {
     level as u8
 }

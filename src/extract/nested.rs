@@ -20,8 +20,7 @@ const NAMES_MAX: usize = 1_000;
 pub(super) struct Members {
     pub text: String,
     pub locators: LocatorMap,
-    /// Names and reasons of the members that gave no text.
-    unread: Vec<String>,
+    pub unread: Unread,
     levels_left: u32,
 }
 
@@ -30,7 +29,7 @@ impl Members {
         Self {
             text: String::new(),
             locators: LocatorMap::default(),
-            unread: Vec::new(),
+            unread: Unread::default(),
             levels_left,
         }
     }
@@ -49,15 +48,9 @@ impl Members {
             Ok(extracted) => self.append(path, &extracted),
             Err(Unreadable::Empty | Unreadable::Blank) => Ok(()),
             Err(reason) => {
-                self.unread(path, &reason);
+                self.unread.push(path, &reason);
                 Ok(())
             }
-        }
-    }
-
-    pub(super) fn unread(&mut self, path: &str, reason: &Unreadable) {
-        if self.unread.len() < NAMES_MAX {
-            self.unread.push(format!("{} ({reason})", printable(path)));
         }
     }
 
@@ -81,23 +74,59 @@ impl Members {
         Ok(())
     }
 
-    fn gap(&mut self) {
+    /// An empty line between what there is and what comes.
+    pub(super) fn gap(&mut self) {
         if !self.text.is_empty() {
             self.text.push('\n');
         }
     }
 
-    /// Names what gave no text, under `heading`: a person may look for a file by its name alone.
+    /// Names what gave no text, under `heading`.
     pub(super) fn name_unread(&mut self, heading: &str) {
-        if self.unread.is_empty() {
+        self.unread.write(&mut self.text, heading);
+    }
+}
+
+/// Parts of a document that gave no text, by name and reason: a person may look for a file by its name
+/// alone, and is to know that something is missing.
+#[derive(Debug, Default)]
+pub(super) struct Unread {
+    lines: Vec<String>,
+    first: Option<Unreadable>,
+    is_any_locked: bool,
+}
+
+impl Unread {
+    pub(super) fn push(&mut self, path: &str, reason: &Unreadable) {
+        self.is_any_locked |= *reason == Unreadable::Encrypted;
+        self.first.get_or_insert_with(|| reason.clone());
+        if self.lines.len() < NAMES_MAX {
+            self.lines.push(format!("{} ({reason})", printable(path)));
+        }
+    }
+
+    pub(super) fn is_any_locked(&self) -> bool {
+        self.is_any_locked
+    }
+
+    /// Why a document without text has none.
+    pub(super) fn into_reason(self) -> Unreadable {
+        self.first.unwrap_or(Unreadable::NoText)
+    }
+
+    /// Names all of them at the end of a text, under `heading`.
+    pub(super) fn write(&mut self, text: &mut String, heading: &str) {
+        if self.lines.is_empty() {
             return;
         }
-        self.gap();
-        self.text.push_str(heading);
-        self.text.push_str("\n\n");
-        for line in self.unread.drain(..) {
-            self.text.push_str(&line);
-            self.text.push('\n');
+        if !text.is_empty() {
+            text.push('\n');
+        }
+        text.push_str(heading);
+        text.push_str("\n\n");
+        for line in self.lines.drain(..) {
+            text.push_str(&line);
+            text.push('\n');
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::markdown::outline;
+use super::markdown::{fence, outline};
 use super::{Extracted, Unreadable, title};
 use crate::data::{MediaType, TextLayout};
 
@@ -100,8 +100,7 @@ fn block(text: &mut String, language: &str, code: &str) {
     if code.is_empty() {
         return;
     }
-    let ticks = code.split(|c| c != '`').map(str::len).max().unwrap_or(0);
-    let fence = "`".repeat(3.max(ticks + 1));
+    let fence = fence(code);
     paragraph(text, &format!("{fence}{language}\n{code}\n{fence}"));
 }
 

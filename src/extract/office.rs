@@ -50,6 +50,12 @@ fn relationships(package: &mut Package, part: &str) -> Vec<Relationship> {
     found
 }
 
+/// Elements of Office Open XML whose text stands elsewhere as well or not at all any more: what a drawing
+/// says to programs that do not know it, what was moved away, how a paragraph was set before.
+fn is_skipped(name: &str) -> bool {
+    matches!(name, "Fallback" | "moveFrom" | "pPrChange")
+}
+
 /// The text of the first element `name` of an XML part.
 fn element_text(xml: &str, name: &str) -> Option<String> {
     let mut depth = 0;

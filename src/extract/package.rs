@@ -57,7 +57,7 @@ impl Package {
         let mut bytes = Vec::new();
         let read = part.take(limit + 1).read_to_end(&mut bytes);
         if bytes.len() as u64 > limit {
-            return Err(Unreadable::Expands { mb_max: PACKAGE_BYTES_MAX >> 20 });
+            return Err(too_large(self.left));
         }
         self.left -= bytes.len() as u64;
         match read {
@@ -88,6 +88,12 @@ impl Package {
     pub(super) fn optional(&mut self, name: &str) -> Option<String> {
         self.text(name).ok().flatten()
     }
+}
+
+/// Why a part was refused that is larger than its limit, where `left` bytes might still be unpacked.
+pub(super) fn too_large(left: u64) -> Unreadable {
+    let bytes_max = if left > PART_BYTES_MAX { PART_BYTES_MAX } else { PACKAGE_BYTES_MAX };
+    Unreadable::Expands { mb_max: bytes_max >> 20 }
 }
 
 fn damaged(error: &ZipError) -> Unreadable {

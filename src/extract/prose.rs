@@ -2,6 +2,7 @@
 //! rows of tables, in the Markdown-like form that HTML pages get as well.
 
 use super::headings::Headings;
+use super::one_line;
 use crate::data::LocatorMap;
 
 /// List items are indented no deeper.
@@ -14,14 +15,28 @@ pub(super) struct Prose {
     headings: Headings,
     /// Cells of each row that is open, outermost first: a table may stand in a cell.
     rows: Vec<Vec<String>>,
-    /// Whether the last block was a row or an item, after which the next stands close.
+    /// Whether the last block was a row or an item, after which others stand close.
     after_line: bool,
 }
 
+/// How a block stands to the one before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Spacing {
+    Apart,
+    /// On the next line where that one is of this kind too.
+    Close,
+}
+
 impl Prose {
-    /// Bytes so far; the next block begins here, or after the gap before it.
+    /// Where the next block begins that stands apart from the one before.
     pub(super) fn next_offset(&self) -> usize {
         if self.text.is_empty() { 0 } else { self.text.len() + 2 }
+    }
+
+    /// Where the next block will begin, whatever it is: apart from what stands before it.
+    pub(super) fn begin_part(&mut self) -> usize {
+        self.after_line = false;
+        self.next_offset()
     }
 
     pub(super) fn text(&self) -> &str {
@@ -31,29 +46,27 @@ impl Prose {
     /// A paragraph; its own line breaks stay, runs of other white space become one space. One
     /// without text leaves no trace.
     pub(super) fn paragraph(&mut self, text: &str) {
-        self.block("\n\n", "", text);
-        self.after_line &= !self.rows.is_empty();
+        self.block(Spacing::Apart, "", text);
     }
 
     /// A list item, `depth` counted from one.
     pub(super) fn item(&mut self, depth: usize, text: &str) {
         let marker = format!("{}- ", "  ".repeat(depth.clamp(1, INDENT_LEVELS_MAX) - 1));
-        let gap = if self.after_line { "\n" } else { "\n\n" };
-        self.block(gap, &marker, text);
-        self.after_line = true;
+        self.block(Spacing::Close, &marker, text);
     }
 
     /// A heading of `level`, 1 to 6, on one line.
     pub(super) fn heading(&mut self, level: u8, text: &str) {
-        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-        if !self.rows.is_empty() || text.is_empty() {
+        let text = one_line(text);
+        if !self.rows.is_empty() {
             return self.paragraph(&text);
         }
         let level = level.clamp(1, 6);
         let offset = self.next_offset();
-        self.block("\n\n", &format!("{} ", "#".repeat(usize::from(level))), &text);
-        self.headings.push(offset, level, &text, None);
-        self.after_line = false;
+        let marker = format!("{} ", "#".repeat(usize::from(level)));
+        if self.block(Spacing::Apart, &marker, &text) {
+            self.headings.push(offset, level, &text, None);
+        }
     }
 
     pub(super) fn open_row(&mut self) {
@@ -70,20 +83,19 @@ impl Prose {
     pub(super) fn close_row(&mut self) {
         let Some(mut row) = self.rows.pop() else { return };
         while row.pop_if(|cell| cell.is_empty()).is_some() {}
-        let line = row.join(" | ");
-        let gap = if self.after_line { "\n" } else { "\n\n" };
-        self.block(gap, "", &line);
-        self.after_line = true;
+        self.block(Spacing::Close, "", &row.join(" | "));
     }
 
-    fn block(&mut self, gap: &str, marker: &str, text: &str) {
-        let start = self.text.len();
+    /// Whether anything was written: text that no one can see leaves no trace.
+    fn block(&mut self, spacing: Spacing, marker: &str, text: &str) -> bool {
+        let is_close = spacing == Spacing::Close;
+        let gap = if is_close && self.after_line { "\n" } else { "\n\n" };
         let in_cell = !self.rows.is_empty();
         let cell = self.rows.last_mut().and_then(|row| row.last_mut());
         let sink = match cell {
             Some(cell) => cell,
             // Between two cells there is no text.
-            None if in_cell => return,
+            None if in_cell => return false,
             None => &mut self.text,
         };
         let mut begun = false;
@@ -111,7 +123,10 @@ impl Prose {
                 sink.push_str(&word);
             }
         }
-        debug_assert!(begun || self.text.len() == start, "a block without text leaves no trace");
+        if begun && !in_cell {
+            self.after_line = is_close;
+        }
+        begun
     }
 
     /// Text of the first heading.
@@ -164,6 +179,38 @@ mod tests {
         for (offset, _) in marks.iter() {
             assert!(text[*offset..].starts_with('#'), "{offset}");
         }
+    }
+
+    #[test]
+    fn lines_stand_close_whatever_leaves_no_trace_between_them() {
+        let mut prose = Prose::default();
+        prose.item(1, "a");
+        prose.paragraph("");
+        prose.item(1, "b");
+        prose.heading(1, "\u{ad}");
+        prose.item(1, "c");
+        prose.paragraph("d");
+        prose.item(1, " ");
+        prose.paragraph("e");
+        prose.open_row();
+        prose.close_row();
+        prose.item(1, "f");
+        let (text, marks) = prose.finish();
+        assert_eq!(text, "- a\n- b\n- c\n\nd\n\ne\n\n- f\n");
+        assert_eq!(marks.iter().count(), 0);
+    }
+
+    #[test]
+    fn a_part_begins_where_it_was_said_to() {
+        let mut prose = Prose::default();
+        let mut offsets = Vec::new();
+        for text in ["a", "é", "c"] {
+            offsets.push(prose.begin_part());
+            prose.item(1, text);
+        }
+        let (text, _) = prose.finish();
+        let starts = ["- a", "- é", "- c"].map(|item| text.find(item).unwrap());
+        assert_eq!(offsets, starts, "{text:?}");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Formats that are told by their first bytes and have no reader here.
 
-use super::Unreadable;
+use super::{Unreadable, extension};
 
 enum Kind {
     /// May hold text; a reader can be added.
@@ -61,7 +61,7 @@ const SIGNATURES: &[(usize, &[u8], Kind)] = &[
 /// The reason to skip a file, when its first bytes name a format that is not read here; SVG opens
 /// like any XML, so there its name tells.
 pub(super) fn recognize(bytes: &[u8], name: &str) -> Option<Unreadable> {
-    if extension(name).eq_ignore_ascii_case("svg") {
+    if extension(name) == "svg" {
         return Some(Unreadable::NotForText { kind: "an SVG drawing".into() });
     }
     SIGNATURES
@@ -83,10 +83,6 @@ fn is_certain(bytes: &[u8], magic: &[u8]) -> bool {
         || !magic.is_ascii()
         || bytes[..bytes.len().min(512)].contains(&0)
         || (magic == b"BZh" && bytes.get(4..10) == Some(b"1AY&SY".as_slice()))
-}
-
-fn extension(name: &str) -> &str {
-    name.rsplit_once('.').map_or("", |(_, extension)| extension)
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Which of the names that a file offers is its title.
 
-use super::stem;
+use super::{one_line, stem};
 
 /// Longest title that is taken from the properties of a file or its first heading, in characters.
 const TITLE_CHARS_MAX: usize = 200;
@@ -11,7 +11,7 @@ pub(super) fn choose(property: Option<&str>, heading: Option<&str>, name: &str) 
     [property.filter(|title| is_meant(title)), heading]
         .into_iter()
         .flatten()
-        .map(|title| title.split_whitespace().collect::<Vec<_>>().join(" "))
+        .map(one_line)
         .find(|title| !title.is_empty() && title.chars().count() <= TITLE_CHARS_MAX)
         .unwrap_or_else(|| stem(name).to_owned())
 }

@@ -12,7 +12,7 @@ use crate::storage::{FileStamp, QueuedFile, SkippedSource};
 
 /// The generation of the readers. A higher one makes every start try once more what no reader of the one
 /// before could read.
-pub(super) const READERS: i64 = 1;
+pub(super) const READERS: i64 = 2;
 
 /// What became of one file, before embedding.
 #[derive(Debug)]

@@ -9,6 +9,8 @@ use lodestone::extract::{ReaderLimits, Readers, Unreadable};
 use serde_json::Value;
 
 use crate::lode::Lode;
+#[cfg(target_os = "linux")]
+use crate::process::wait_for;
 
 fn corpus(name: &str) -> Vec<u8> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus/formats");
@@ -59,12 +61,46 @@ fn a_parser_that_hangs_is_stopped() {
 }
 
 #[test]
+fn pages_are_parsed_apart_as_well() {
+    let limits = ReaderLimits { time_max: Duration::from_secs(2), ..ReaderLimits::default() };
+    let readers = readers(limits);
+    let read = |name: &str, page: &str| {
+        let source = Source::File(std::env::temp_dir().join(name));
+        readers.read_document(source, page.as_bytes().to_vec(), None).map(|page| page.text)
+    };
+    assert_eq!(read("a.html", "<p>Straw keeps it damp."), Ok("Straw keeps it damp.\n".to_owned()));
+    let late = read("hang.lodestone-test", "\n<!doctype html><p>Straw").unwrap_err();
+    assert_eq!(late, Unreadable::TooSlow { seconds_max: 2 });
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_reader_without_work_leaves_no_process_behind() {
+    // No other test allows just so much, which tells this reader from theirs.
+    let memory_bytes_max = (300 << 20) + 7;
+    let idle_max = Duration::from_secs(2);
+    let readers = readers(ReaderLimits { memory_bytes_max, idle_max, ..ReaderLimits::default() });
+    assert_eq!(read(&readers, "a.pdf"), Ok(MediaType::Pdf));
+    let is_it = |process: &PathBuf| {
+        let arguments = std::fs::read_to_string(process.join("cmdline")).unwrap_or_default();
+        arguments.split('\0').any(|argument| argument == memory_bytes_max.to_string())
+    };
+    let mut processes = std::fs::read_dir("/proc").unwrap().map(|entry| entry.unwrap().path());
+    let process = processes.find(is_it).unwrap();
+    // A zombie would stay there.
+    wait_for("the reader to be gone", || (!process.exists()).then_some(()));
+}
+
+#[test]
 fn without_a_program_that_reads_nothing_is_parsed() {
     for program in ["/nowhere/at/all", "/bin/cat", "/bin/true"] {
         let readers = Readers::new(Some(program.into()), ReaderLimits::default());
         let reason = read(&readers, "a.pdf").unwrap_err();
         assert!(matches!(reason, Unreadable::NoReader { .. }), "{program}: {reason}");
         assert!(!reason.is_of_the_file());
+        let page = Source::File("/a/b.html".into());
+        let reason = readers.read_document(page, b"<p>A page".to_vec(), None).unwrap_err();
+        assert!(matches!(reason, Unreadable::NoReader { .. }), "{program}: {reason}");
         let text = Source::File("/a/b.txt".into());
         assert!(readers.read_document(text, b"Text needs none.".to_vec(), None).is_ok());
     }

@@ -1,9 +1,9 @@
 use std::io::{self, BufReader, Read};
 use std::path::Path;
-use std::process::{Child, ChildStderr, Command, Stdio};
+use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SendError, SyncSender, sync_channel};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::thread;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use super::frame::{self, HELLO, Request};
@@ -27,10 +27,12 @@ type Reply = io::Result<Result<Extracted, Unreadable>>;
 /// A reader process that runs; killed when dropped.
 #[derive(Debug)]
 pub(super) struct Reader {
-    child: Child,
+    child: Arc<Mutex<Child>>,
     requests: SyncSender<(Request, u64)>,
     replies: Receiver<Reply>,
     last_words: Arc<Mutex<Vec<u8>>>,
+    /// Ends when the process has said all that it will.
+    listener: Option<JoinHandle<()>>,
     is_usable: bool,
 }
 
@@ -59,33 +61,27 @@ impl Reader {
         let (requests, to_do) = sync_channel::<(Request, u64)>(0);
         let (done, replies) = sync_channel(1);
         let (greeting, greeted) = sync_channel(1);
+        let child = Arc::new(Mutex::new(child));
+        let last_words = Arc::default();
+        let talks_to = Arc::clone(&child);
+        let listener = None;
+        let mut reader = Self { child, requests, replies, last_words, listener, is_usable: true };
+        // From here on an early return kills the process.
         let idle_max = limits.idle_max;
         let talk = move || {
-            let (mut to, mut from) = (stdin, BufReader::new(stdout));
-            let hello = frame::read::<String>(&mut from);
-            if greeting.send(hello).is_err() {
-                return;
-            }
-            // Without work for a while, or without anyone to give it: its input closes, and it ends.
-            while let Ok((request, time_max_ms)) = to_do.recv_timeout(idle_max) {
-                let reply =
-                    request.write(&mut to, time_max_ms).and_then(|()| frame::read_reply(&mut from));
-                let is_over = reply.is_err();
-                if done.send(reply).is_err() || is_over {
-                    return;
-                }
-            }
+            let channels = Channels { greeting, to_do, done };
+            channels.talk(stdin, BufReader::new(stdout), idle_max);
+            // Who asks no more may never look at it again, and it would stay as a zombie.
+            let _ = end(&talks_to);
         };
-        let last_words = Arc::default();
-        let reader = Self { child, requests, replies, last_words, is_usable: true };
-        // From here on an early return kills the process.
         spawn("reader-pipe", talk).map_err(|error| no_reader(error.to_string()))?;
         let heard = Arc::clone(&reader.last_words);
-        spawn("reader-stderr", move || listen(stderr, &heard))
+        let listener = spawn("reader-stderr", move || listen(stderr, &heard))
             .map_err(|error| no_reader(error.to_string()))?;
+        reader.listener = Some(listener);
         match greeted.recv_timeout(START_MAX) {
-            Ok(Ok(Some((hello, _)))) if hello == HELLO => Ok(reader),
-            Ok(Ok(Some((trouble, _)))) => Err(no_reader(trouble)),
+            Ok(Ok(Some(hello))) if hello == HELLO => Ok(reader),
+            Ok(Ok(Some(trouble))) => Err(no_reader(trouble)),
             Ok(_) => Err(no_reader(format!("{} does not read files", program.display()))),
             Err(_) => Err(no_reader(format!("{} does not answer", program.display()))),
         }
@@ -93,7 +89,7 @@ impl Reader {
 
     /// Whether its process runs.
     pub(super) fn is_alive(&mut self) -> bool {
-        matches!(self.child.try_wait(), Ok(None))
+        matches!(locked(&self.child).try_wait(), Ok(None))
     }
 
     /// Whether it may be asked again: not after it has died or was too slow.
@@ -122,10 +118,12 @@ impl Reader {
         }
         self.is_usable = false;
         let is_late = matches!(reply, Err(RecvTimeoutError::Timeout));
-        // An error means that it has ended by itself.
-        let _ = self.child.kill();
-        let status = self.child.wait();
-        let last_words = self.last_words();
+        let status = end(&self.child);
+        if let Some(listener) = self.listener.take() {
+            // What it said last may still be in the pipe.
+            let _ = listener.join();
+        }
+        let last_words = String::from_utf8_lossy(&locked(&self.last_words)).into_owned();
         tracing::warn!(name, ?status, is_late, last_words, "a reader process was lost");
         let trouble = if is_late {
             Unreadable::TooSlow { seconds_max: limits.time_max.as_secs() }
@@ -139,29 +137,61 @@ impl Reader {
         };
         Ok(Err(trouble))
     }
-
-    fn last_words(&self) -> String {
-        let heard = self.last_words.lock().unwrap_or_else(PoisonError::into_inner);
-        String::from_utf8_lossy(&heard).into_owned()
-    }
 }
 
 impl Drop for Reader {
     fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        let _ = end(&self.child);
     }
 }
 
-fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> io::Result<()> {
-    thread::Builder::new().name(name.to_owned()).spawn(work).map(drop)
+/// The ends of the channels that the thread holds which talks to the process.
+struct Channels {
+    greeting: SyncSender<io::Result<Option<String>>>,
+    to_do: Receiver<(Request, u64)>,
+    done: SyncSender<Reply>,
+}
+
+impl Channels {
+    /// Hands over requests and replies until one goes wrong, or there is none for a while, or no one to
+    /// give any.
+    fn talk(self, mut to: ChildStdin, mut from: BufReader<ChildStdout>, idle_max: Duration) {
+        let hello = frame::read(&mut from).map(|frame| frame.map(|(hello, _)| hello));
+        if self.greeting.send(hello).is_err() {
+            return;
+        }
+        while let Ok((request, time_max_ms)) = self.to_do.recv_timeout(idle_max) {
+            let reply =
+                request.write(&mut to, time_max_ms).and_then(|()| frame::read_reply(&mut from));
+            let is_over = reply.is_err();
+            if self.done.send(reply).is_err() || is_over {
+                return;
+            }
+        }
+    }
+}
+
+/// How a process ended, which it does here unless it has by itself.
+fn end(child: &Mutex<Child>) -> io::Result<ExitStatus> {
+    let mut child = locked(child);
+    // An error means that it has ended by itself.
+    let _ = child.kill();
+    child.wait()
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> io::Result<JoinHandle<()>> {
+    thread::Builder::new().name(name.to_owned()).spawn(work)
 }
 
 /// Keeps the end of what a reader writes about its troubles.
 fn listen(mut stderr: ChildStderr, heard: &Mutex<Vec<u8>>) {
     let mut buffer = [0; 1024];
     while let Ok(count @ 1..) = stderr.read(&mut buffer) {
-        let mut heard = heard.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut heard = locked(heard);
         heard.extend_from_slice(&buffer[..count]);
         let surplus = heard.len().saturating_sub(LAST_WORDS_BYTES);
         heard.drain(..surplus);

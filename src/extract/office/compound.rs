@@ -3,8 +3,9 @@
 /// Sector numbers from here on are marks.
 const MARKS: u32 = 0xffff_fffa;
 
-/// Whether no chain of sectors runs in a circle. A parser that follows one takes memory until there is
-/// none: `calamine` took 7 GB over a file of 4 kB, found by a fuzzer.
+/// Whether the list of sectors is whole and none of its chains runs in a circle. A parser that follows
+/// such a one takes memory until there is none: `calamine` took 7 GB over a file of 4 kB, found by a
+/// fuzzer.
 pub(in crate::extract) fn has_sound_chains(bytes: &[u8]) -> bool {
     let Some(next) = allocation_table(bytes) else { return false };
     // In which walk a sector was come upon first.

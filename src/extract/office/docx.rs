@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use super::core_title;
+use super::{core_title, is_skipped};
 use crate::data::{MediaType, TextLayout};
 use crate::extract::package::Package;
 use crate::extract::prose::Prose;
@@ -141,7 +141,7 @@ struct Writer<'a> {
     /// Paragraphs that are open: a text box in a paragraph holds others.
     open: Vec<Paragraph>,
     in_text: bool,
-    /// Inside what stands in a second form elsewhere, or was deleted: how deep.
+    /// Elements that are skipped and open.
     skipped: usize,
     title: Option<String>,
 }
@@ -154,9 +154,8 @@ impl<'a> Writer<'a> {
 
     fn step(&mut self, node: Node<'_>) {
         match node {
-            // The fallback of a drawing repeats what its first choice says.
-            Node::Open(open) if open.name == "Fallback" => self.skipped += 1,
-            Node::Close("Fallback") => self.skipped = self.skipped.saturating_sub(1),
+            Node::Open(open) if is_skipped(open.name) => self.skipped += 1,
+            Node::Close(name) if is_skipped(name) => self.skipped = self.skipped.saturating_sub(1),
             _ if self.skipped > 0 => {}
             Node::Open(open) => {
                 let value = || open.attr("val");
@@ -230,5 +229,28 @@ impl<'a> Writer<'a> {
         for note in notes {
             self.prose.paragraph(&format!("({note})"));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_moved_or_changed_is_as_it_is_now() {
+        let text = |text: &str| format!("<w:r><w:t>{text}</w:t></w:r>");
+        let properties = "<w:pPr><w:pStyle w:val='H2'/><w:pPrChange><w:pPr><w:pStyle w:val='H1'/>\
+                          </w:pPr></w:pPrChange></w:pPr>";
+        let xml = [
+            format!("<w:p>{properties}{}</w:p>", text("Soil")),
+            format!("<w:p>{}<w:moveFrom>{}</w:moveFrom></w:p>", text("Dry"), text(" leaves")),
+            format!("<w:p><w:moveTo>{}</w:moveTo></w:p>", text("leaves")),
+        ];
+        let styles = [("H1", 1), ("H2", 2)];
+        let styles = styles.map(|(id, level)| (id.to_owned(), Style::Heading(level))).into();
+        let notes = Notes::new();
+        let mut writer = Writer::new(&styles, &notes);
+        walk(&xml.concat(), |node| writer.step(node));
+        assert_eq!(writer.prose.finish().0, "## Soil\n\nDry\n\nleaves\n");
     }
 }

@@ -6,7 +6,7 @@ use crate::data::{Locator, LocatorMap, MediaType, TextLayout};
 use crate::extract::package::Package;
 use crate::extract::prose::Prose;
 use crate::extract::xml::{Element, Node, walk};
-use crate::extract::{Extracted, Unreadable, title};
+use crate::extract::{Extracted, Unreadable, one_line, title};
 
 /// Spaces that one element may stand for.
 const SPACES_MAX: usize = 64;
@@ -73,6 +73,8 @@ struct Writer {
     lists: usize,
     /// Notes and comments that are open.
     notes: usize,
+    /// Who wrote a comment and when stands before its paragraphs, in elements that are fields elsewhere.
+    in_comment_head: bool,
     /// Inside what is no text of the document: deleted text, the number of a note.
     skipped: usize,
     slides: LocatorMap,
@@ -103,7 +105,10 @@ impl Writer {
 
     fn open(&mut self, open: &Element<'_>) {
         match open.name {
-            "p" => self.open.push(Paragraph::default()),
+            "p" => {
+                self.in_comment_head = false;
+                self.open.push(Paragraph::default());
+            }
             "h" => {
                 let level = open.attr("outline-level").and_then(|level| level.parse().ok());
                 self.open.push(Paragraph { level: level.or(Some(1)), ..Paragraph::default() });
@@ -115,12 +120,13 @@ impl Writer {
             "tab" => self.push("\t"),
             "line-break" => self.push("\n"),
             "list" => self.lists += 1,
-            "note-body" | "annotation" => self.notes += 1,
+            "note-body" => self.notes += 1,
+            "annotation" => (self.notes, self.in_comment_head) = (self.notes + 1, true),
             "table-row" => self.prose.open_row(),
             "table-cell" => self.prose.open_cell(),
             "page" => {
                 self.slide_count = self.slide_count.saturating_add(1);
-                let offset = self.prose.next_offset();
+                let offset = self.prose.begin_part();
                 self.slide = Some(Slide { offset, title: None, in_title: false });
             }
             "notes" => self.is_speaker = true,
@@ -138,7 +144,10 @@ impl Writer {
         match name {
             "p" | "h" => self.close_paragraph(),
             "list" => self.lists = self.lists.saturating_sub(1),
-            "note-body" | "annotation" => self.notes = self.notes.saturating_sub(1),
+            "note-body" | "annotation" => {
+                self.notes = self.notes.saturating_sub(1);
+                self.in_comment_head = false;
+            }
             "table-row" => self.prose.close_row(),
             "notes" => self.is_speaker = false,
             "frame" => {
@@ -157,6 +166,9 @@ impl Writer {
     }
 
     fn push(&mut self, text: &str) {
+        if self.in_comment_head {
+            return;
+        }
         if let Some(paragraph) = self.open.last_mut() {
             // Line breaks of the file are white space; those of the text are elements.
             if text == "\n" || text == "\t" || !text.contains(['\n', '\r']) {
@@ -177,7 +189,7 @@ impl Writer {
         }
         let title = self.slide.as_mut().filter(|slide| slide.in_title && !text.trim().is_empty());
         if let Some(slide) = title {
-            let title = text.split_whitespace().collect::<Vec<_>>().join(" ");
+            let title = one_line(&text);
             slide.title.get_or_insert(title);
             self.prose.heading(2, &text);
         } else if let Some(level) = level {
@@ -200,9 +212,6 @@ fn is_skipped(name: &str) -> bool {
         name,
         "tracked-changes"
             | "note-citation"
-            | "creator"
-            | "date"
-            | "date-string"
             | "event-listeners"
             | "page-number"
             | "footer-decl"
@@ -226,6 +235,33 @@ mod tests {
         let slides: Vec<_> = writer.slides.iter().map(|(_, slide)| slide.to_string()).collect();
         assert_eq!(slides, ["slide 1: Varroa"]);
         assert_eq!(writer.prose.finish().0, "## Varroa\n\n- Count them\n\nNotes: Gloves!\n");
+    }
+
+    #[test]
+    fn a_slide_without_title_begins_at_its_first_item() {
+        let slide = |text: &str| {
+            format!(
+                "<draw:page><text:list><text:list-item><text:p>{text}</text:p></text:list-item>\
+                 </text:list></draw:page>"
+            )
+        };
+        let mut writer = Writer::default();
+        walk(&[slide("a"), slide("b")].concat(), |node| writer.step(node));
+        let offsets: Vec<usize> = writer.slides.iter().map(|(offset, _)| *offset).collect();
+        let text = writer.prose.finish().0;
+        assert_eq!(offsets, [0, text.find("- b").unwrap()], "{text:?}");
+    }
+
+    #[test]
+    fn fields_are_text_and_who_made_a_comment_is_not() {
+        let xml = "<text:p>Bonn, <text:date>3 May</text:date>, <text:creator>Ada</text:creator>\
+                   <office:annotation><dc:creator>Bo</dc:creator><dc:date>2026</dc:date>\
+                   <meta:creator-initials>B</meta:creator-initials><text:p>Said on <text:date>4 \
+                   May</text:date></text:p></office:annotation> Lind</text:p>";
+        let mut writer = Writer::default();
+        walk(xml, |node| writer.step(node));
+        let expected = "Bonn, 3 May, Ada Lind\n\n(Said on 4 May)\n";
+        assert_eq!(writer.prose.finish().0, expected);
     }
 
     #[test]

@@ -1,12 +1,12 @@
 //! PowerPoint presentations (Office Open XML): slide after slide with its title, text, tables and the
 //! speaker's notes. What repeats on every slide (date, footer, number) is left out.
 
-use super::{core_title, relationships};
+use super::{core_title, is_skipped, relationships};
 use crate::data::{Locator, LocatorMap, MediaType, TextLayout};
 use crate::extract::package::Package;
 use crate::extract::prose::Prose;
 use crate::extract::xml::{Node, walk};
-use crate::extract::{Extracted, Unreadable, title};
+use crate::extract::{Extracted, Unreadable, one_line, title};
 
 const PRESENTATION: &str = "ppt/presentation.xml";
 
@@ -18,7 +18,7 @@ pub(in crate::extract) fn read(mut package: Package, name: &str) -> Result<Extra
     let mut first_title = None;
     for (number, part) in (1_u32..).zip(slides(&mut package)?) {
         let Some(xml) = package.text(&part)? else { continue };
-        let offset = prose.next_offset();
+        let offset = prose.begin_part();
         let title = write_slide(&mut prose, &xml, &["dt", "ftr", "sldNum", "hdr"]);
         let links = relationships(&mut package, &part);
         let notes = links.iter().find(|link| link.kind == "notesSlide");
@@ -68,7 +68,8 @@ fn slides(package: &mut Package) -> Result<Vec<String>, Unreadable> {
 
 /// Writes the text of a slide without the placeholders named in `left_out`; returns its title.
 fn write_slide(prose: &mut Prose, xml: &str, left_out: &[&str]) -> Option<String> {
-    let mut slide = Slide { prose, left_out, shape: None, text: None, level: 0, title: None };
+    let (shape, text, title) = (None, None, None);
+    let mut slide = Slide { prose, left_out, shape, text, level: 0, skipped: 0, title };
     walk(xml, |node| slide.step(node));
     slide.title
 }
@@ -82,12 +83,17 @@ struct Slide<'a> {
     text: Option<String>,
     /// Its level in a list.
     level: usize,
+    /// Elements that are skipped and open.
+    skipped: usize,
     title: Option<String>,
 }
 
 impl Slide<'_> {
     fn step(&mut self, node: Node<'_>) {
         match node {
+            Node::Open(open) if is_skipped(open.name) => self.skipped += 1,
+            Node::Close(name) if is_skipped(name) => self.skipped = self.skipped.saturating_sub(1),
+            _ if self.skipped > 0 => {}
             Node::Open(open) => match open.name {
                 "sp" => self.shape = Some(String::new()),
                 "ph" => self.shape = Some(open.attr("type").unwrap_or_else(|| "body".to_owned())),
@@ -124,7 +130,7 @@ impl Slide<'_> {
         match shape {
             "title" | "ctrTitle" => {
                 self.prose.heading(2, &text);
-                let title = text.split_whitespace().collect::<Vec<_>>().join(" ");
+                let title = one_line(&text);
                 self.title.get_or_insert(title);
             }
             "body" if self.level > 0 => self.prose.item(self.level + 1, &text),
@@ -151,6 +157,7 @@ mod tests {
             shape("ctrTitle", &text("Bees &amp; mites")),
             shape("body", &(text("Treat in winter") + deeper)),
             shape("sldNum", &text("7")),
+            format!("<mc:Fallback>{}</mc:Fallback>", shape("body", &text("Treat in winter"))),
             "<a:tbl><a:tr><a:tc><a:p><a:t>May</a:t></a:p></a:tc><a:tc><a:p><a:t>3</a:t></a:p></a:tc></a:tr></a:tbl>"
                 .to_owned(),
         ]

@@ -169,6 +169,10 @@ impl Reader {
 
     fn control(&mut self, word: &[u8], value: Option<i32>) {
         match word {
+            // What is left out has paragraphs of its own: LibreOffice begins `\listtext` with `\pard`.
+            b"par" | b"sect" | b"page" | b"pard" | b"s" | b"outlinelevel" | b"trowd" | b"cell"
+            | b"row"
+                if self.group.destination == Destination::Nowhere => {}
             b"ansicpg" => {
                 let encoding = value.and_then(of_codepage);
                 self.default_encoding = encoding.or(self.default_encoding);
@@ -273,9 +277,10 @@ impl Reader {
             return;
         }
         let text = std::mem::take(&mut self.paragraph);
+        let is_item = std::mem::take(&mut self.is_item);
         match self.level {
             Some(level @ 1..=6) => self.prose.heading(level, &text),
-            _ if std::mem::take(&mut self.is_item) => self.prose.item(1, &text),
+            _ if is_item => self.prose.item(1, &text),
             _ => self.prose.paragraph(&text),
         }
     }

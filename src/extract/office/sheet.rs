@@ -1,13 +1,14 @@
 //! Workbooks of Excel and LibreOffice: sheet after sheet, each row a line, with the cells that hold
 //! something.
 
-use std::fmt::Write as _;
+use std::fmt::{Display, Write as _};
 use std::io::Cursor;
 
-use calamine::{Data, DataRef, Ods, Range, Reader, Xls, Xlsb, Xlsx};
+use calamine::{Data, DataRef, Ods, Range, Reader, Sheet, SheetType, Xls, Xlsb, Xlsx};
 
 use crate::data::{Locator, LocatorMap, MediaType, TextLayout};
-use crate::extract::{Extracted, Unreadable, stem};
+use crate::extract::nested::Unread;
+use crate::extract::{Extracted, Unreadable, one_line, stem};
 
 /// Rows beyond this many are located by the last one that was.
 const MARKS_MAX: usize = 100_000;
@@ -24,8 +25,7 @@ pub(in crate::extract) enum Workbook {
     OpenDocument,
 }
 
-/// Title: the file's name, since workbooks hardly ever have another; or the only sheet's when a person
-/// named it.
+/// Title: the file's name, since workbooks hardly ever have another.
 ///
 /// # Errors
 /// When the workbook is damaged, encrypted or holds no value.
@@ -42,10 +42,11 @@ pub(in crate::extract) fn read(
         Workbook::Xls => read_ranges(Xls::new(bytes), &mut table)?,
         Workbook::OpenDocument => read_ranges(Ods::new(bytes), &mut table)?,
     }
-    let Table { text, locators, .. } = table;
+    let Table { mut text, locators, mut unread, .. } = table;
     if text.is_empty() {
-        return Err(Unreadable::NoText);
+        return Err(unread.into_reason());
     }
+    unread.write(&mut text, "Sheets not read to their end:");
     Ok(Extracted {
         media_type: MediaType::Spreadsheet,
         title: stem(name).to_owned(),
@@ -59,16 +60,17 @@ pub(in crate::extract) fn read(
 /// Cell by cell: a sheet with one value in its far corner must not take the memory of a full one.
 fn read_xlsx(bytes: Cursor<Vec<u8>>, table: &mut Table) -> Result<(), Unreadable> {
     let mut workbook = Xlsx::new(bytes).map_err(|error| unreadable(&error))?;
-    for sheet in workbook.sheet_names() {
-        table.begin_sheet(&sheet);
-        // Sheets of charts have no cells.
-        let Ok(mut cells) = workbook.worksheet_cells_reader(&sheet) else { continue };
-        while let Ok(Some(cell)) = cells.next_cell() {
-            if !matches!(cell.get_value(), DataRef::Empty) {
-                table.cell(cell.get_position(), &Data::from(cell.get_value().clone()));
+    for sheet in workbook.sheets_metadata().to_vec() {
+        table.begin_sheet(&sheet.name);
+        let read = workbook.worksheet_cells_reader(&sheet.name).and_then(|mut cells| {
+            while let Some(cell) = cells.next_cell()? {
+                if !matches!(cell.get_value(), DataRef::Empty) {
+                    table.cell(cell.get_position(), &Data::from(cell.get_value().clone()));
+                }
             }
-        }
-        table.end_row();
+            Ok(())
+        });
+        table.end_sheet(&sheet, read);
     }
     Ok(())
 }
@@ -76,20 +78,18 @@ fn read_xlsx(bytes: Cursor<Vec<u8>>, table: &mut Table) -> Result<(), Unreadable
 fn read_ranges<R>(workbook: Result<R, R::Error>, table: &mut Table) -> Result<(), Unreadable>
 where
     R: Reader<Cursor<Vec<u8>>>,
-    R::Error: std::fmt::Display,
+    R::Error: Display,
 {
     let mut workbook = workbook.map_err(|error| unreadable(&error))?;
-    for sheet in workbook.sheet_names() {
-        table.begin_sheet(&sheet);
-        if let Ok(range) = workbook.worksheet_range(&sheet) {
-            table.range(&range);
-        }
-        table.end_row();
+    for sheet in workbook.sheets_metadata().to_vec() {
+        table.begin_sheet(&sheet.name);
+        let read = workbook.worksheet_range(&sheet.name).map(|range| table.range(&range));
+        table.end_sheet(&sheet, read);
     }
     Ok(())
 }
 
-fn unreadable(error: &impl std::fmt::Display) -> Unreadable {
+fn unreadable(error: &impl Display) -> Unreadable {
     let what = error.to_string();
     if what.to_lowercase().contains("password") {
         Unreadable::Encrypted
@@ -108,12 +108,21 @@ struct Table {
     marks: usize,
     /// Whether the sheet has been named in the text.
     is_named: bool,
+    unread: Unread,
 }
 
 impl Table {
     fn begin_sheet(&mut self, name: &str) {
         name.clone_into(&mut self.sheet);
         self.is_named = false;
+    }
+
+    /// Sheets of charts cannot be read as sheets of cells, and miss nothing.
+    fn end_sheet<E: Display>(&mut self, sheet: &Sheet, read: Result<(), E>) {
+        self.end_row();
+        if let (Err(error), SheetType::WorkSheet) = (read, sheet.typ) {
+            self.unread.push(&sheet.name, &unreadable(&error));
+        }
     }
 
     fn range(&mut self, range: &Range<Data>) {
@@ -166,6 +175,10 @@ fn shown(value: &Data) -> String {
     let text = match value {
         Data::Empty | Data::Error(_) => return String::new(),
         Data::DateTime(date) if date.is_datetime() => match date.to_ymd_hms_milli() {
+            // Day zero is no day that anyone wrote.
+            (_, _, _, hour, minute, second, _) if (0.0..1.0).contains(&date.as_f64()) => {
+                format!("{hour:02}:{minute:02}:{second:02}")
+            }
             (year, month, day, 0, 0, 0, 0) => format!("{year:04}-{month:02}-{day:02}"),
             (year, month, day, hour, minute, second, _) => {
                 format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02}")
@@ -174,7 +187,7 @@ fn shown(value: &Data) -> String {
         other => other.to_string(),
     };
     let is_hidden = |c: char| c.is_control() && !c.is_whitespace();
-    text.split_whitespace().collect::<Vec<_>>().join(" ").replace(is_hidden, "")
+    one_line(&text).replace(is_hidden, "")
 }
 
 /// `A` for column 0, `AA` for column 26.
@@ -199,6 +212,41 @@ mod tests {
         for (column, letters) in [(0, "A"), (25, "Z"), (26, "AA"), (701, "ZZ"), (702, "AAA")] {
             assert_eq!(column_letters(column), letters);
         }
+    }
+
+    #[test]
+    fn a_time_of_day_is_of_no_day() {
+        let shown = |days: f64| {
+            let kind = calamine::ExcelDateTimeType::DateTime;
+            shown(&Data::DateTime(calamine::ExcelDateTime::new(days, kind, false)))
+        };
+        assert_eq!(shown(0.5), "12:00:00");
+        assert_eq!(shown(46_000.0), "2025-12-09");
+        assert_eq!(shown(46_000.25), "2025-12-09 06:00:00");
+    }
+
+    #[test]
+    fn a_sheet_that_breaks_off_is_named() {
+        let package = include_bytes!("../../../tests/corpus/formats/accounts.xlsx").to_vec();
+        let mut old = zip::ZipArchive::new(Cursor::new(package)).unwrap();
+        let mut new = zip::ZipWriter::new(Cursor::new(Vec::new()));
+        for at in 0..old.len() {
+            let mut part = old.by_index(at).unwrap();
+            let name = part.name().unwrap().into_owned();
+            let mut bytes = Vec::new();
+            std::io::Read::read_to_end(&mut part, &mut bytes).unwrap();
+            if name == "xl/worksheets/sheet1.xml" {
+                let row = memchr::memmem::rfind(&bytes, b"</row>").unwrap();
+                bytes.truncate(row);
+            }
+            new.start_file(name, zip::write::SimpleFileOptions::default()).unwrap();
+            std::io::Write::write_all(&mut new, &bytes).unwrap();
+        }
+        let bytes = new.finish().unwrap().into_inner();
+        let text = read(bytes, "accounts.xlsx", Workbook::Xlsx).unwrap().text;
+        assert!(text.contains("\nBroadfork | 1\n"), "{text}");
+        let (_, unread) = text.split_once("\nSheets not read to their end:\n\n").unwrap();
+        assert!(unread.starts_with("Seeds (the file is damaged: "), "{unread}");
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! The order in which the parts of a page are read: a recursive cut of the page at its white space.
 
+use std::collections::BTreeMap;
+
 use super::segment::{Segment, median};
 
 /// White space between columns, in sizes of the ordinary letters, at least.
@@ -8,10 +10,13 @@ const GUTTER: f32 = 0.7;
 /// White space above or below what spans the columns.
 const BAND_GAP: f32 = 0.3;
 
+/// Letters of a heading are larger than the ordinary ones by this factor.
+const HEADING_SIZE: f32 = 1.12;
+
 /// Lines that a column has at least: fewer are a table or a form, which is read line by line.
 const COLUMN_LINES_MIN: usize = 4;
 
-/// Characters of the middle line of a column, at least; cells of tables have fewer.
+/// Characters of the middle one of the lines of a column, at least; cells of tables have fewer.
 const COLUMN_CHARS_MIN: f32 = 15.0;
 
 /// Gutters that are tried, the widest first: a page has few, a broken file any number.
@@ -37,13 +42,12 @@ fn cut(segments: Vec<Segment>, cuts_left: usize, blocks: &mut Vec<Vec<Segment>>)
         return;
     }
     let all: Vec<&Segment> = segments.iter().collect();
-    let (first, second): (Vec<Segment>, Vec<Segment>) = if let Some(x) = gutter(&all, size) {
-        segments.into_iter().partition(|segment| segment.left < x)
-    } else if let Some(y) = band(&all, size) {
-        segments.into_iter().partition(|segment| segment.baseline < y)
-    } else {
-        blocks.push(segments);
-        return;
+    let gutter = gutter(&all, size);
+    let band = if gutter.is_some() { heading_below(&all, size) } else { band(&all, size) };
+    let (first, second): (Vec<Segment>, Vec<Segment>) = match (band, gutter) {
+        (Some(y), _) => segments.into_iter().partition(|segment| segment.baseline < y),
+        (None, Some(x)) => segments.into_iter().partition(|segment| segment.left < x),
+        (None, None) => return blocks.push(segments),
     };
     cut(first, cuts_left - 1, blocks);
     cut(second, cuts_left - 1, blocks);
@@ -66,13 +70,7 @@ fn gutter(segments: &[&Segment], size: f32) -> Option<f32> {
 /// Where the largest part of the page that has columns begins, or else where it ends: at white space
 /// that goes all across.
 fn band(segments: &[&Segment], size: f32) -> Option<f32> {
-    let spans = segments.iter().map(|segment| (segment.top(), segment.bottom())).collect();
-    let mut cuts: Vec<f32> = gaps(spans, BAND_GAP * size)
-        .into_iter()
-        .take(BANDS_MAX)
-        .map(|(start, end)| f32::midpoint(start, end))
-        .collect();
-    cuts.sort_by(f32::total_cmp);
+    let cuts = cuts(segments, size);
     let mut strips: Vec<Vec<&Segment>> = vec![Vec::new(); cuts.len() + 1];
     for segment in segments {
         strips[cuts.partition_point(|cut| *cut < segment.baseline)].push(segment);
@@ -96,6 +94,27 @@ fn band(segments: &[&Segment], size: f32) -> Option<f32> {
     first.checked_sub(1).or_else(|| (last < cuts.len()).then_some(last)).map(|at| cuts[at])
 }
 
+/// Where the headings begin that stand below columns: none ends a column, it belongs to what comes after.
+fn heading_below(segments: &[&Segment], size: f32) -> Option<f32> {
+    let are_headings = |y: &f32| {
+        let mut below = segments.iter().filter(|segment| segment.baseline > *y);
+        below.all(|segment| segment.size > HEADING_SIZE * size)
+    };
+    cuts(segments, size).into_iter().rev().take_while(are_headings).last()
+}
+
+/// White space that goes all across, from top to bottom.
+fn cuts(segments: &[&Segment], size: f32) -> Vec<f32> {
+    let spans = segments.iter().map(|segment| (segment.top(), segment.bottom())).collect();
+    let mut cuts: Vec<f32> = gaps(spans, BAND_GAP * size)
+        .into_iter()
+        .take(BANDS_MAX)
+        .map(|(start, end)| f32::midpoint(start, end))
+        .collect();
+    cuts.sort_by(f32::total_cmp);
+    cuts
+}
+
 /// Gaps between intervals that are at least so wide, the widest first.
 fn gaps(mut spans: Vec<(f32, f32)>, width_min: f32) -> Vec<(f32, f32)> {
     spans.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -111,17 +130,25 @@ fn gaps(mut spans: Vec<(f32, f32)>, width_min: f32) -> Vec<(f32, f32)> {
     gaps
 }
 
-/// Whether segments, from top to bottom, are lines of running text, and not cells of a table.
+/// Whether segments, from top to bottom, are lines of running text, and not cells of a table: these have
+/// white space between them all the way down, while the words of a justified line have it here and there.
 fn is_column(segments: &[&Segment]) -> bool {
-    let mut lines = 0;
+    let size = median(segments.iter().map(|segment| segment.size)).unwrap_or(0.0);
+    let spans = segments.iter().map(|segment| (segment.left, segment.right)).collect();
+    let mut cells: Vec<f32> = gaps(spans, GUTTER * size).iter().map(|(_, start)| *start).collect();
+    cells.sort_by(f32::total_cmp);
+    let mut lines = 0_usize;
     let mut last = f32::NEG_INFINITY;
+    let mut chars: BTreeMap<(usize, usize), usize> = BTreeMap::new();
     for segment in segments {
         if segment.baseline - last > 0.5 * segment.size {
             lines += 1;
         }
         last = last.max(segment.baseline);
+        let cell = cells.partition_point(|start| *start <= segment.left);
+        *chars.entry((lines, cell)).or_default() += segment.text.chars().count();
     }
-    let chars = segments.iter().map(|segment| segment.text.chars().count() as f32);
+    let chars = chars.values().map(|chars| *chars as f32);
     lines >= COLUMN_LINES_MIN && median(chars).is_some_and(|chars| chars >= COLUMN_CHARS_MIN)
 }
 

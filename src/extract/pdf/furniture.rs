@@ -19,8 +19,10 @@ pub(super) fn remove(pages: &mut [PageText]) {
     let mut counts: HashMap<(usize, &str), usize> = HashMap::new();
     for page in &edges {
         for (edge, lines) in page.iter().enumerate() {
-            for line in lines {
-                *counts.entry((edge, line.pattern.as_str())).or_default() += 1;
+            // Numbers at the foot of one page look alike and are not repeated.
+            let patterns: HashSet<&str> = lines.iter().map(|line| line.pattern.as_str()).collect();
+            for pattern in patterns {
+                *counts.entry((edge, pattern)).or_default() += 1;
             }
         }
     }

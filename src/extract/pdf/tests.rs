@@ -1,5 +1,5 @@
-use super::segment::Segment;
-use super::{columns, paragraph, spelling};
+use super::segment::{PageText, Segment};
+use super::{columns, furniture, paragraph, spelling};
 
 /// Lines of text at `left`, one below the other from `top`, in letters of size 10.
 fn lines(left: f32, top: f32, texts: &[&str]) -> Vec<Segment> {
@@ -49,6 +49,45 @@ fn the_left_column_is_read_before_the_right() {
     );
 }
 
+/// Lines that were stretched until each word is a segment of its own, as narrow justified columns have.
+fn words(left: f32, top: f32, texts: &[&str]) -> Vec<Segment> {
+    let apart = |mut line: Segment| {
+        let text = std::mem::take(&mut line.text);
+        let mut right = left - 8.0;
+        text.split(' ')
+            .map(|word| {
+                let left = right + 8.0;
+                right = left + 4.0 * word.chars().count() as f32;
+                Segment { text: word.to_owned(), left, right, ..line.clone() }
+            })
+            .collect::<Vec<_>>()
+    };
+    lines(left, top, texts).into_iter().flat_map(apart).collect()
+}
+
+#[test]
+fn justified_columns_are_read_one_after_the_other_and_before_what_is_below() {
+    let left = [
+        "Compost is ready when",
+        "it is dark, crumbles in",
+        "the fingers and it all",
+        "smells of the forest.",
+    ];
+    let right = [
+        "Tomatoes want water at",
+        "their roots and never",
+        "on their leaves, as that",
+        "invites mold and blight.",
+    ];
+    let heading = Segment { size: 14.0, ..lines(20.0, 160.0, &["Sowing"]).remove(0) };
+    check(
+        &[words(20.0, 90.0, &left), words(160.0, 90.0, &right), vec![heading]],
+        "Compost is ready when it is dark, crumbles in the fingers and it all smells of the forest.\n\n\
+         Tomatoes want water at their roots and never on their leaves, as that invites mold and \
+         blight.\n\nSowing",
+    );
+}
+
 #[test]
 fn a_table_is_read_row_by_row() {
     check(
@@ -71,5 +110,34 @@ fn lines_become_paragraphs() {
         ],
         "One line of the first paragraph ends here.\n\nThe second is indented and goes on for a well- \
          Known while, and then\n\nafter a gap comes this\n• and a list of\n• two items",
+    );
+}
+
+/// Pages of height 200 with these lines at their foot, without what repeats.
+fn without_furniture(pages: &[&[&str]]) -> Vec<String> {
+    let page = |texts: &&[&str]| {
+        let body = lines(20.0, 50.0, &["Water in the morning."]);
+        let foot = lines(20.0, 180.0, texts);
+        PageText { directions: [[body, foot].concat(), vec![], vec![], vec![]], height: 200.0 }
+    };
+    let mut pages: Vec<PageText> = pages.iter().map(page).collect();
+    furniture::remove(&mut pages);
+    let text = |page: &PageText| {
+        let texts: Vec<&str> = page.directions[0].iter().map(|s| s.text.as_str()).collect();
+        texts.join("/")
+    };
+    pages.iter().map(text).collect()
+}
+
+#[test]
+fn what_repeats_on_every_page_is_furniture() {
+    let body = "Water in the morning.";
+    let pages = without_furniture(&[&["The Handbook", "1"], &["The Handbook", "2"]]);
+    assert_eq!(pages, [format!("{body}/The Handbook"), body.to_owned()]);
+    // On one page nothing repeats, however alike its lines look.
+    assert_eq!(without_furniture(&[&["12", "34"]]), [format!("{body}/12/34")]);
+    assert_eq!(
+        without_furniture(&[&["12", "34"], &[]]),
+        [format!("{body}/12/34"), body.to_owned()]
     );
 }

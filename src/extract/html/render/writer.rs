@@ -1,4 +1,5 @@
 use crate::extract::headings::Headings;
+use crate::extract::markdown::fence;
 
 /// Deeper lists and quotations are indented no further: each line repeats its indent, which would
 /// make a hostile page's text grow with the square of its length.
@@ -134,8 +135,8 @@ impl Writer {
         }
     }
 
-    /// Writes the block between fences that are longer than any run of backticks in it. It stands
-    /// at the left margin even in a list, so that its lines are those of the page.
+    /// Writes the block between fences. It stands at the left margin even in a list, so that its lines
+    /// are those of the page.
     pub(super) fn close_code(&mut self) {
         let Some(mut code) = self.code.take() else { return };
         if code.nested > 0 {
@@ -158,7 +159,7 @@ impl Writer {
         if !self.out.is_empty() {
             self.out.push_str("\n\n");
         }
-        let fence = "`".repeat(longest_run_of_ticks(text).max(2) + 1);
+        let fence = fence(text);
         for part in [&fence, &code.language, "\n", text, "\n", &fence] {
             self.out.push_str(part);
         }
@@ -302,8 +303,4 @@ impl Writer {
             heading.starts.get_or_insert((line, text));
         }
     }
-}
-
-fn longest_run_of_ticks(text: &str) -> usize {
-    text.split(|c| c != '`').map(str::len).max().unwrap_or(0)
 }

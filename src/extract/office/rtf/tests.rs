@@ -33,9 +33,18 @@ fn styles_say_what_a_heading_is() {
 
 #[test]
 fn items_of_a_list_have_one_bullet() {
-    let item = |text: &str| format!(r"{{\listtext\'b7\tab}}{text}\par");
-    let rtf = format!(r"{{\rtf1 a\par\pard{}{}\pard b}}", item("One"), item("Two"));
-    check(&rtf, "a\n\n- One\n- Two\n\nb\n");
+    // LibreOffice begins what it paints with a paragraph of its own.
+    for painted in [r"\'b7\tab", r"\pard\plain \'b7\tab"] {
+        let item = |text: &str| format!(r"{{\listtext{painted}}}{text}\par");
+        let rtf = format!(r"{{\rtf1 a\par\pard{}{}\pard b}}", item("One"), item("Two"));
+        check(&rtf, "a\n\n- One\n- Two\n\nb\n");
+    }
+}
+
+#[test]
+fn a_numbered_heading_stays_one_and_is_no_item() {
+    let heading = r"\pard\outlinelevel0{\listtext\pard\plain 1.\tab}Soil\par";
+    check(&format!(r"{{\rtf1{heading}\pard dry\par}}"), "# Soil\n\ndry\n");
 }
 
 #[test]
