@@ -80,7 +80,10 @@ fn begin(store: &crate::storage::Store, ask: Ask) -> Result<Begun, EngineError> 
             let rest = left(store, &roots)?;
             (roots, None, rest)
         }
-        Ask::Again(paths) => (paths, None, None),
+        Ask::Again(paths) => {
+            let paths: BTreeSet<_> = paths.into_iter().collect();
+            (above(&store.roots()?, &paths), Some(paths), None)
+        }
         Ask::Changes { roots, only } => (roots, Some(only), None),
         Ask::Rest(run, lease) => (run.paths, run.only, Some((run.key, lease))),
     };
@@ -103,6 +106,17 @@ fn begin(store: &crate::storage::Store, ask: Ask) -> Result<Begun, EngineError> 
     };
     let roots = |roots: Vec<(Root, bool)>| roots.into_iter().map(|(root, _)| root).collect();
     Ok(Begun { key, _lease: lease, roots: roots(online), offline: roots(offline), only })
+}
+
+/// The roots that these paths lie in, whose rules hold for them: a link that leads out of a folder is not
+/// followed by asking for it once more. What lies in none was named itself and was not there.
+fn above(roots: &[Root], paths: &BTreeSet<PathBuf>) -> Vec<PathBuf> {
+    let above = roots.iter().map(|root| &root.path);
+    let mut above: BTreeSet<_> =
+        above.filter(|root| paths.iter().any(|path| path.starts_with(root))).collect();
+    let is_within = |path: &&PathBuf| roots.iter().any(|root| path.starts_with(&root.path));
+    above.extend(paths.iter().filter(|path| !is_within(path)));
+    above.into_iter().cloned().collect()
 }
 
 /// A run of the same paths that a process did not end.

@@ -54,7 +54,7 @@ pub(super) struct Scope {
 /// Lists the files of a scope in the order of their names and hands each to `found`, until that
 /// returns false.
 ///
-/// A file that is named is taken as it is. A folder is walked without following symbolic links, and
+/// A file that is named is taken as it is, unless a link has taken its place. A folder is walked without following symbolic links, and
 /// without what its `.gitignore` files and [`Limits::exclusions`] exclude and hidden files: a link to a
 /// place inside leads to what is found anyway, and one to a place outside is reported. Loops cannot occur.
 pub(super) fn scan(scope: &Scope, limits: &Limits, mut found: impl FnMut(Found) -> bool) {
@@ -64,6 +64,10 @@ pub(super) fn scan(scope: &Scope, limits: &Limits, mut found: impl FnMut(Found) 
             Ok(metadata) if metadata.is_dir() => {
                 scan_folder(root, scope.only.clone(), limits, &mut found)
             }
+            Ok(_) if root.is_symlink() => found(Found::Skipped {
+                path: root.clone(),
+                reason: "a link now; add the file that it leads to".to_owned(),
+            }),
             Ok(metadata) => found(classify(root.clone(), &metadata, limits)),
             Err(error) => found(Found::Skipped { path: root.clone(), reason: reason(&error) }),
         };
@@ -306,6 +310,19 @@ mod tests {
         let names: Vec<_> = skipped.iter().map(|(name, _)| name.as_str()).collect();
         assert_eq!(names, ["broken", "out"]);
         assert!(skipped[1].1.starts_with("a link out of the folder"), "{}", skipped[1].1);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_in_the_place_of_a_named_file_is_not_followed() {
+        let dir = tree(&["secret.txt"]);
+        let named = dir.path().canonicalize().unwrap().join("named.txt");
+        std::os::unix::fs::symlink(dir.path().join("secret.txt"), &named).unwrap();
+        let scope = Scope { roots: vec![named], only: None };
+        scan(&scope, &Limits::default(), |found| {
+            assert!(matches!(found, Found::Skipped { .. }), "{found:?}");
+            true
+        });
     }
 
     #[test]

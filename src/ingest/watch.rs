@@ -234,4 +234,44 @@ mod tests {
         let Changes { places, missed } = watch.changes().await;
         assert!(places.contains(&written) && !places.contains(&read) && !missed, "{places:?}");
     }
+
+    #[test]
+    fn what_is_hidden_in_one_root_may_be_another() {
+        let inbox = inbox();
+        lock(&inbox.roots).insert("/home/x".into());
+        assert_eq!(inbox.place(Path::new("/home/x/.notes/a")), Some("/home/x/.notes/a".into()));
+        assert_eq!(inbox.place(Path::new("/home/x/.other/a")), None);
+    }
+
+    async fn check_told(watch: &Watch, path: &Path) {
+        fs::write(path, "a").unwrap();
+        let told = async { while !watch.changes().await.places.contains(path) {} };
+        tokio::time::timeout(QUIET * 20, told).await.unwrap_or_else(|_| panic!("{path:?}"));
+    }
+
+    #[tokio::test]
+    async fn a_root_in_another_makes_that_one_no_deafer() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().canonicalize().unwrap();
+        let (file, sub) = (root.join("a.txt"), root.join("sub"));
+        fs::create_dir(&sub).unwrap();
+        fs::write(&file, "a").unwrap();
+        let mut watch = Watch::new("/nowhere".into()).unwrap();
+        for inner in [&file, &sub] {
+            watch.add(&root).unwrap();
+            watch.add(inner).unwrap();
+            let new = root.join(format!("new-{}", inner.file_name().unwrap().display()));
+            fs::create_dir(&new).unwrap();
+            // Its folder is told of when it is watched.
+            let told = async { while !watch.changes().await.places.contains(&new) {} };
+            tokio::time::timeout(QUIET * 20, told).await.unwrap();
+            check_told(&watch, &new.join("b.txt")).await;
+            watch.remove(inner);
+            check_told(&watch, &sub.join("c.txt")).await;
+            check_told(&watch, &file).await;
+        }
+        watch.add(&file).unwrap();
+        watch.remove(&root);
+        check_told(&watch, &file).await;
+    }
 }
