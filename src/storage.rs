@@ -23,6 +23,7 @@ mod model;
 mod passages;
 mod queue;
 mod record;
+mod removal;
 mod reuse;
 mod schema;
 mod switch;

@@ -77,6 +77,7 @@ fn begin(store: &crate::storage::Store, ask: Ask) -> Result<Begun, EngineError> 
             (paths, None, rest)
         }
         Ask::Roots(roots) => {
+            let roots = still(store, roots)?;
             let rest = left(store, &roots)?;
             (roots, None, rest)
         }
@@ -84,8 +85,8 @@ fn begin(store: &crate::storage::Store, ask: Ask) -> Result<Begun, EngineError> 
             let paths: BTreeSet<_> = paths.into_iter().collect();
             (above(&store.roots()?, &paths), Some(paths), None)
         }
-        Ask::Changes { roots, only } => (roots, Some(only), None),
-        Ask::Rest(run, lease) => (run.paths, run.only, Some((run.key, lease))),
+        Ask::Changes { roots, only } => (still(store, roots)?, Some(only), None),
+        Ask::Rest(run, lease) => (still(store, run.paths)?, run.only, Some((run.key, lease))),
     };
     let known = store.roots()?;
     let root = |path: &PathBuf| {
@@ -117,6 +118,13 @@ fn above(roots: &[Root], paths: &BTreeSet<PathBuf>) -> Vec<PathBuf> {
     let is_within = |path: &&PathBuf| roots.iter().any(|root| path.starts_with(&root.path));
     above.extend(paths.iter().filter(|path| !is_within(path)));
     above.into_iter().cloned().collect()
+}
+
+/// Of these folders, those that were not removed meanwhile.
+fn still(store: &crate::storage::Store, paths: Vec<PathBuf>) -> Result<Vec<PathBuf>, EngineError> {
+    let known = store.roots()?;
+    let is_known = |path: &PathBuf| known.iter().any(|root| root.path == *path);
+    Ok(paths.into_iter().filter(is_known).collect())
 }
 
 /// A run of the same paths that a process did not end.

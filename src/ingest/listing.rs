@@ -80,7 +80,9 @@ impl Queue {
                 return Ok(Some(file));
             }
             if is_listed {
-                return Ok(None);
+                let store = Arc::clone(&self.store);
+                let is_open = spawn_blocking(move || store.is_open(run)).await??;
+                return if is_open { Ok(None) } else { Err(IngestError::Removed) };
             }
             if self.news.changed().await.is_err()
                 && let Some(listing) = self.listing.take()
@@ -144,14 +146,16 @@ impl Lister {
 
     fn flush(&mut self) -> Result<(), IngestError> {
         let settled = self.store.enqueue(self.run, &self.files, READERS)?;
+        let settled = settled.ok_or(IngestError::Removed)?;
         self.files.clear();
         if !self.skipped.is_empty() {
-            self.store.set_skipped(&self.skipped)?;
+            self.store.pass_over(self.run, &self.skipped)?;
         }
         let mut tally = self.tally.lock();
         for settlement in settled {
             match settlement {
                 Settlement::Unchanged { bytes } => tally.unchanged(bytes),
+                Settlement::Removed { bytes } => tally.gone(bytes),
                 Settlement::Skipped { source, reason, bytes } => {
                     tally.skipped(&source, reason, bytes);
                 }

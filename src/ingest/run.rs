@@ -36,7 +36,7 @@ pub struct FileRun {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Outcome {
     Done(IngestReport),
-    /// What was committed before the cancellation stays.
+    /// By a person, who may also have removed what was to be indexed. What was committed before stays.
     Cancelled(IngestReport),
 }
 
@@ -79,7 +79,7 @@ pub async fn index_paths(
     run: FileRun,
     progress: impl FnMut(JobProgress),
 ) -> Result<Outcome, IngestError> {
-    let tally = SharedTally::default();
+    let (started, tally) = (Instant::now(), SharedTally::default());
     let FileRun { key, roots, only, priority, gate, cancel } = run;
     let scope = Scope {
         roots: roots.iter().map(|root| root.path.clone()).collect(),
@@ -88,7 +88,10 @@ pub async fn index_paths(
     let queued = listing::queued(pipeline, key, scope, tally.clone(), gate);
     let read = read_files(pipeline, queued, tally.clone());
     let way = Way { run: Some(key), priority };
-    let outcome = drive(pipeline, read, way, cancel, &tally, progress).await?;
+    let outcome = match drive(pipeline, read, way, cancel, &tally, progress).await {
+        Err(IngestError::Removed) => Outcome::Cancelled(tally.lock().report(started.elapsed())),
+        outcome => outcome?,
+    };
     let Outcome::Done(mut report) = outcome else { return Ok(outcome) };
     let store = Arc::clone(pipeline.store());
     let forget = move || vanished::forget(&store, &roots, only.as_ref());

@@ -431,8 +431,8 @@ fn roots_and_skipped_sources_are_remembered() {
     }
     let paths: Vec<_> = store.roots().unwrap().into_iter().map(|root| root.path).collect();
     assert_eq!(paths, [Path::new("/a b"), Path::new("/z")]);
-    assert!(store.remove_root(Path::new("/z")).unwrap());
-    assert!(!store.remove_root(Path::new("/z")).unwrap());
+    assert_eq!(store.remove_under(Path::new("/z")).unwrap(), Some(0));
+    assert_eq!(store.remove_under(Path::new("/z")).unwrap(), None);
 
     let skipped = |path, reason: &str| SkippedSource {
         source: file(path),

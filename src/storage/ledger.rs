@@ -4,8 +4,7 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::{Row, Transaction};
 
-use super::record;
-use super::{StorageError, Store};
+use super::{StorageError, Store, record, removal};
 use crate::data::{ContentHash, Source};
 
 /// A source that is not searchable, and why.
@@ -41,7 +40,8 @@ pub struct Root {
 }
 
 impl Store {
-    /// Remembers a file or folder that a person added, to be watched; adding it twice is once.
+    /// Remembers a file or folder that a person added, to be watched; adding it twice is once. What was
+    /// removed at or below it is wanted again.
     ///
     /// # Errors
     /// [`StorageError`] when the store cannot be written.
@@ -53,6 +53,7 @@ impl Store {
                  ON CONFLICT (source) DO UPDATE SET is_mount = max(is_mount, excluded.is_mount)",
                 (key, is_mount),
             )?;
+            removal::delete_under(transaction, "removed", path)?;
             Ok(())
         })
     }
@@ -66,17 +67,6 @@ impl Store {
         self.write(|transaction| {
             let sql = "UPDATE roots SET watched = ?2 WHERE source = ?1";
             Ok(transaction.execute(sql, (key, watched))? > 0)
-        })
-    }
-
-    /// Whether it was there.
-    ///
-    /// # Errors
-    /// [`StorageError`] when the store cannot be written.
-    pub fn remove_root(&self, path: &Path) -> Result<bool, StorageError> {
-        let key = Source::File(path.to_owned()).key();
-        self.write(|transaction| {
-            Ok(transaction.execute("DELETE FROM roots WHERE source = ?1", [key])? > 0)
         })
     }
 

@@ -4,14 +4,15 @@ use std::collections::{BTreeSet, HashSet};
 use std::fs::{self, File, TryLockError};
 use std::path::PathBuf;
 
-use rusqlite::{OptionalExtension as _, Row, Transaction};
+use rusqlite::{Connection, OptionalExtension as _, Row, Transaction};
 
-use super::{StorageError, Store, record};
+use super::removal::Wanted;
+use super::{SkippedSource, StorageError, Store, ledger, record};
 use crate::data::{DocumentId, Source};
 
 /// Names an indexing job in the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct RunKey(i64);
+pub struct RunKey(pub(super) i64);
 
 /// An indexing job that has not ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,11 +58,15 @@ pub struct SourceStamp {
     pub is_current: bool,
 }
 
-/// What [`Store::enqueue`] did not queue, because it looks as it did.
+/// What [`Store::enqueue`] did not queue.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Settlement {
+    /// It looks as it did when it was indexed.
     Unchanged { bytes: u64 },
+    /// It looks as it did when it could not be indexed.
     Skipped { source: Source, reason: String, bytes: u64 },
+    /// A person removed it.
+    Removed { bytes: u64 },
 }
 
 /// Sources on the queue.
@@ -185,8 +190,17 @@ impl Store {
         Ok(())
     }
 
+    /// Whether a run has not ended: a person may have removed all that it was to index.
+    ///
+    /// # Errors
+    /// [`StorageError`] when the store cannot be read.
+    pub fn is_open(&self, run: RunKey) -> Result<bool, StorageError> {
+        self.read(|connection| is_open(connection, run))
+    }
+
     /// Queues files, but for those that look as they did when they were indexed, or when the readers of
-    /// this generation could not read them; returns what became of those.
+    /// this generation could not read them, and those that a person removed; returns what became of
+    /// these, and `None` when the run has ended.
     ///
     /// # Errors
     /// [`StorageError`] when the store cannot be written.
@@ -195,16 +209,34 @@ impl Store {
         run: RunKey,
         files: &[QueuedFile],
         readers: i64,
-    ) -> Result<Vec<Settlement>, StorageError> {
+    ) -> Result<Option<Vec<Settlement>>, StorageError> {
         self.write(|transaction| {
+            let Some(wanted) = Wanted::of(transaction, run)? else { return Ok(None) };
             let mut settled = Vec::new();
             for file in files {
+                if !wanted.has(&file.source) {
+                    settled.push(Settlement::Removed { bytes: file.bytes });
+                    continue;
+                }
                 match known(transaction, file, readers)? {
                     Some(known) => settled.push(known),
                     None => insert(transaction, run, file)?,
                 }
             }
-            Ok(settled)
+            Ok(Some(settled))
+        })
+    }
+
+    /// Notes what a run found and does not queue, as [`Store::set_skipped`], but for what a person
+    /// removed.
+    ///
+    /// # Errors
+    /// [`StorageError`] when the store cannot be written.
+    pub fn pass_over(&self, run: RunKey, skipped: &[SkippedSource]) -> Result<(), StorageError> {
+        self.write(|transaction| {
+            let Some(wanted) = Wanted::of(transaction, run)? else { return Ok(()) };
+            let skipped = skipped.iter().filter(|skipped| wanted.has(&skipped.source));
+            ledger::insert_skipped(transaction, skipped)
         })
     }
 
@@ -285,7 +317,7 @@ impl Store {
         })
     }
 
-    fn run_path(&self, run: RunKey) -> PathBuf {
+    pub(super) fn run_path(&self, run: RunKey) -> PathBuf {
         self.data_dir().join(format!("run-{}.lock", run.0))
     }
 
@@ -293,6 +325,12 @@ impl Store {
         let path = self.run_path(run);
         File::create(&path).map_err(|source| StorageError::Directory { path, source })
     }
+}
+
+fn is_open(connection: &Connection, RunKey(run): RunKey) -> rusqlite::Result<bool> {
+    connection
+        .prepare_cached("SELECT EXISTS (SELECT 1 FROM runs WHERE id = ?1)")?
+        .query_row([run], |row| row.get(0))
 }
 
 /// What is known of a file that looks as it did.

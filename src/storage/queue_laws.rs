@@ -1,6 +1,6 @@
 //! What holds for the queue and for vectors that are used again.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use proptest::prelude::*;
 use tempfile::TempDir;
@@ -15,7 +15,7 @@ fn queued(source: &Source, place: i64) -> QueuedFile {
 }
 
 fn run(store: &Store) -> (RunKey, RunLease) {
-    store.begin_run(&[PathBuf::from("/r")], None, 1).unwrap()
+    store.begin_run(&[PathBuf::from("/")], None, 1).unwrap()
 }
 
 fn stamp(source: &Source) -> SourceStamp {
@@ -51,7 +51,7 @@ fn files_come_in_their_order_and_once() {
     let (_dir, store) = fresh();
     let (run, _lease) = run(&store);
     let files = [("/b", 1), ("/c", 0), ("/a", 1)].map(|(path, place)| queued(&file(path), place));
-    assert_eq!(store.enqueue(run, &files, 1).unwrap(), []);
+    assert_eq!(store.enqueue(run, &files, 1).unwrap(), Some(vec![]));
     assert_eq!(names(&store.take(run, 2).unwrap()), ["c", "a"]);
     let counts = store.queue_counts().unwrap();
     assert_eq!((counts.queued, counts.extracting, counts.new), (1, 2, 3));
@@ -161,6 +161,41 @@ fn a_file_belongs_to_the_run_that_queued_it_last() {
     assert_eq!(store.counts().unwrap().documents, 0);
     settle(&store, new, &[with_inputs(&a, "new")]);
     assert_eq!(store.counts().unwrap().documents, 1);
+}
+
+#[test]
+fn what_is_removed_is_not_indexed_by_a_run_that_was_begun_before() {
+    let (_dir, store) = fresh();
+    store.add_root(Path::new("/r"), false).unwrap();
+    store.add_root(Path::new("/r/sub/inner"), false).unwrap();
+    let begin = |paths: &[&str]| {
+        let paths: Vec<_> = paths.iter().map(PathBuf::from).collect();
+        store.begin_run(&paths, None, 1).unwrap()
+    };
+    let ((whole, _a), (both, _b), (sub, _c)) =
+        (begin(&["/r"]), begin(&["/r/sub", "/s"]), begin(&["/r/sub/inner"]));
+    let (a, b, s) = (file("/r/a"), file("/r/sub/b"), file("/s/c"));
+    let all = [&a, &b, &s].map(|source| queued(source, 0));
+    store.enqueue(whole, &all[..2], 1).unwrap();
+    store.take(whole, 9).unwrap();
+    assert_eq!(store.remove_under(Path::new("/r/sub")).unwrap(), Some(0));
+    settle(&store, whole, &[with_inputs(&a, "a"), with_inputs(&b, "b")]);
+    assert_eq!(store.sources_under(Path::new("/")).unwrap(), [a.clone()]);
+
+    assert_eq!(store.enqueue(sub, &all[1..2], 1).unwrap(), None);
+    assert!(!store.is_open(sub).unwrap() && store.is_open(both).unwrap());
+    let removed = Settlement::Removed { bytes: 3 };
+    assert_eq!(store.enqueue(both, &all[1..], 1).unwrap(), Some(vec![removed.clone()]));
+    assert_eq!(store.enqueue(whole, &all[1..2], 1).unwrap(), Some(vec![removed]));
+    let skipped = SkippedSource { source: b, reason: "link".into(), stamp: None, attempts: 0 };
+    store.pass_over(whole, std::slice::from_ref(&skipped)).unwrap();
+    assert_eq!(store.skipped().unwrap(), []);
+    let roots = store.roots().unwrap();
+    assert_eq!(roots.iter().map(|root| root.path.as_path()).collect::<Vec<_>>(), [Path::new("/r")]);
+
+    // Until it is named, itself or a folder above it.
+    store.add_root(Path::new("/r"), false).unwrap();
+    assert_eq!(store.enqueue(whole, &all[1..2], 1).unwrap(), Some(vec![]));
 }
 
 fn known(store: &Store, of: &Source, lengths: &[u32]) -> Vec<bool> {

@@ -117,13 +117,14 @@ impl Store {
         Ok(removed)
     }
 
-    fn forget<'a>(
+    pub(super) fn forget<'a>(
         &self,
         transaction: &Transaction<'_>,
         sources: impl Iterator<Item = &'a Source>,
     ) -> rusqlite::Result<u64> {
         let mut removed = Vec::new();
         let mut unskip = transaction.prepare_cached("DELETE FROM skipped WHERE source = ?1")?;
+        let mut unqueue = transaction.prepare_cached("DELETE FROM queue WHERE source = ?1")?;
         let mut unstar = transaction.prepare_cached("DELETE FROM stars WHERE source = ?1")?;
         for source in sources {
             let id = DocumentId::of(source);
@@ -131,6 +132,7 @@ impl Store {
                 removed.push(id);
             }
             unskip.execute([source.key()])?;
+            unqueue.execute([source.key()])?;
             unstar.execute([source.key()])?;
         }
         if !removed.is_empty() {
@@ -139,7 +141,7 @@ impl Store {
         Ok(removed.len() as u64)
     }
 
-    fn shrink_after(&self, removed: u64) {
+    pub(super) fn shrink_after(&self, removed: u64) {
         if removed > 0
             && let Err(error) = self.give_back_pages()
         {

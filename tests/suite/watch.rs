@@ -253,8 +253,12 @@ async fn what_was_removed_below_a_folder_stays_out_until_it_is_named() {
     let sub = place.files().join("sub");
     let engine = place.open().await;
     engine.remove(vec![sub.display().to_string()]).await.unwrap();
-    let outcome = engine.index(vec![place.files()]).outcome().await;
-    assert!(matches!(outcome, JobOutcome::Done(_)), "{outcome:?}");
+    engine.close().await;
+    drop(engine);
+    place.write("c.md", "A quokka.\n");
+    let engine = Engine::open(place.config()).unwrap();
+    until_found(&engine, "quokka", &["c.md"]).await;
+    until(&engine, |status| status.queue.runs == 0).await;
     assert_eq!(found(&engine, "bettong").await, ["a.md"]);
     engine.index(vec![sub]).outcome().await;
     assert_eq!(found(&engine, "bettong in:sub").await, ["b.md"]);
@@ -277,9 +281,8 @@ async fn a_folder_that_was_away_while_its_run_was_taken_up_is_looked_through_whe
     fs::rename(&files, &away).unwrap();
 
     let engine = Engine::open(place.config()).unwrap();
-    let is_over = |status: &Status| {
-        status.queue.runs == 0 && status.roots[0].state == RootState::Offline
-    };
+    let is_over =
+        |status: &Status| status.queue.runs == 0 && status.roots[0].state == RootState::Offline;
     until(&engine, is_over).await;
     fs::rename(&away, &files).unwrap();
     until_found(&engine, "bettong", &["a.md"]).await;

@@ -27,6 +27,11 @@ ALTER TABLE roots ADD COLUMN watched INTEGER NOT NULL DEFAULT 1;
 -- Whether another disk was mounted there: without it the folder is offline and not empty.
 ALTER TABLE roots ADD COLUMN is_mount INTEGER NOT NULL DEFAULT 0;
 
+-- What a person removed from a root that remains.
+CREATE TABLE removed (
+    source  TEXT PRIMARY KEY
+) STRICT, WITHOUT ROWID;
+
 -- An indexing job that has not ended, and what it still has to do. Both outlive the process.
 CREATE TABLE runs (
     id        INTEGER PRIMARY KEY AUTOINCREMENT,
