@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use tokio::sync::watch;
+use tokio::sync::{OwnedMutexGuard, watch};
 
 use super::{
     Engine, EngineError, EngineEvent, IngestReport, Job, JobId, JobOutcome, Skipped, jobs,
@@ -37,7 +37,8 @@ pub(super) enum Ask {
 /// A run that is written down, so that it is gone on with whatever happens.
 struct Begun {
     key: RunKey,
-    _lease: RunLease,
+    /// Kept until the run is ended: whoever else has it may go on with it.
+    lease: RunLease,
     roots: Vec<Root>,
     offline: Vec<Root>,
     only: Option<BTreeSet<PathBuf>>,
@@ -50,10 +51,14 @@ pub(super) fn index(engine: &Engine, ask: Ask) -> Job {
         // Asked at once, so that it is done even when the process ends while it waits.
         let inner = Arc::clone(&engine.inner);
         let begun = engine.run_blocking(move || begin(&inner.store, ask)).await?;
-        let key = begun.key;
         let indexing = Indexing { engine: engine.clone(), job, cancel: cancel.clone(), is_change };
-        let outcome = indexing.run(begun).await;
-        indexing.end(key, &outcome).await?;
+        let turn = indexing.turn().await;
+        let outcome = match turn {
+            Some(_) => indexing.run(&begun).await,
+            None => Ok(Outcome::Cancelled(IngestReport::default())),
+        };
+        indexing.end(begun.key, &outcome).await?;
+        drop((begun.lease, turn));
         let outcome = outcome?;
         if !is_change {
             engine.settle_indexes(cancel).await?;
@@ -106,7 +111,7 @@ fn begin(store: &crate::storage::Store, ask: Ask) -> Result<Begun, EngineError> 
         None => store.begin_run(&paths, only.as_ref(), platform::now_seconds())?,
     };
     let roots = |roots: Vec<(Root, bool)>| roots.into_iter().map(|(root, _)| root).collect();
-    Ok(Begun { key, _lease: lease, roots: roots(online), offline: roots(offline), only })
+    Ok(Begun { key, lease, roots: roots(online), offline: roots(offline), only })
 }
 
 /// The roots that these paths lie in, whose rules hold for them: a link that leads out of a folder is not
@@ -151,19 +156,22 @@ struct Indexing {
 }
 
 impl Indexing {
-    async fn run(&self, begun: Begun) -> Result<Outcome, EngineError> {
-        let engine = &self.engine;
-        let jobs = &engine.inner.jobs;
+    /// `None` when the job is cancelled before its turn.
+    async fn turn(&self) -> Option<OwnedMutexGuard<()>> {
+        let jobs = &self.engine.inner.jobs;
         let turn = Arc::clone(if self.is_change { &jobs.changes_turn } else { &jobs.turn });
         let mut cancel = self.cancel.clone();
-        let _turn = tokio::select! {
-            turn = turn.lock_owned() => turn,
-            _ = cancel.wait_for(|cancel| *cancel) => {
-                return Ok(Outcome::Cancelled(IngestReport::default()));
-            }
-        };
+        tokio::select! {
+            turn = turn.lock_owned() => Some(turn),
+            _ = cancel.wait_for(|cancel| *cancel) => None,
+        }
+    }
+
+    async fn run(&self, begun: &Begun) -> Result<Outcome, EngineError> {
+        let engine = &self.engine;
         let mut model = engine.model().await?;
-        let Begun { key, roots, offline, only, _lease } = begun;
+        let Begun { key, roots, offline, only, .. } = begun;
+        let key = *key;
         let is_small = self.is_change || matches!(roots.as_slice(), [root] if root.path.is_file());
         let priority = if is_small { Priority::Interactive } else { Priority::Background };
         let outcome = loop {
@@ -197,7 +205,7 @@ impl Indexing {
         let mut outcome = outcome?;
         caught_up?;
         let (Outcome::Done(report) | Outcome::Cancelled(report)) = &mut outcome;
-        report.skipped.extend(offline.into_iter().map(|root| Skipped {
+        report.skipped.extend(offline.iter().map(|root| Skipped {
             source: root.path.display().to_string(),
             reason: OFFLINE.to_owned(),
             attempts: 0,

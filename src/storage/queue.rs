@@ -1,7 +1,8 @@
 //! What is still to be indexed. It outlives the process: whoever starts next goes on with it.
 
 use std::collections::{BTreeSet, HashSet};
-use std::fs::{self, File, TryLockError};
+use std::fs::{self, File};
+use std::io;
 use std::path::PathBuf;
 
 use rusqlite::{Connection, OptionalExtension as _, Row, Transaction};
@@ -27,6 +28,13 @@ pub struct StoredRun {
 #[derive(Debug)]
 pub struct RunLease {
     _file: File,
+}
+
+impl RunLease {
+    fn of(file: File) -> io::Result<Self> {
+        file.try_lock()?;
+        Ok(Self { _file: file })
+    }
 }
 
 /// A file on the queue, as it looked when it was found.
@@ -94,7 +102,7 @@ impl Store {
         let sources = |path: &PathBuf| Source::File(path.clone());
         let keys: Vec<_> = paths.iter().map(sources).collect();
         let only = only.map(|only| only.iter().map(sources).collect::<Vec<_>>());
-        let key = self.write(|transaction| {
+        self.write(|transaction| {
             transaction.execute(
                 "INSERT INTO runs (paths, only, added_at) VALUES (?1, ?2, ?3)",
                 (
@@ -103,12 +111,12 @@ impl Store {
                     added_at,
                 ),
             )?;
-            Ok(RunKey(transaction.last_insert_rowid()))
-        })?;
-        // Nobody else knows of it yet, but for whoever looks just now; then that one does the work.
-        let file = self.run_file(key)?;
-        let _ = file.try_lock();
-        Ok((key, RunLease { _file: file }))
+            let key = RunKey(transaction.last_insert_rowid());
+            // Before anybody else can know of it.
+            let lease = self.run_file(key).and_then(RunLease::of);
+            let failed = |error| rusqlite::Error::ToSqlConversionFailure(Box::new(error));
+            Ok((key, lease.map_err(failed)?))
+        })
     }
 
     /// Every run that has not ended, oldest first.
@@ -134,28 +142,35 @@ impl Store {
     }
 
     /// Takes over a run that no process is at work on; what was in hand is queued again, behind the
-    /// rest. `None` while another process has it.
+    /// rest. `None` while somebody has it, and when it has ended.
     ///
     /// # Errors
     /// [`StorageError`] when the store cannot be written.
     pub fn adopt_run(&self, run: RunKey) -> Result<Option<RunLease>, StorageError> {
-        let file = self.run_file(run)?;
-        match file.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => return Ok(None),
-            Err(TryLockError::Error(source)) => {
-                return Err(StorageError::Directory { path: self.data_dir().to_owned(), source });
+        let directory = |source| StorageError::Directory { path: self.run_path(run), source };
+        let file = self.run_file(run).map_err(directory)?;
+        let lease = match RunLease::of(file) {
+            Ok(lease) => lease,
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(None),
+            Err(error) => return Err(directory(error)),
+        };
+        let adopted = self.write(|transaction| {
+            if !is_open(transaction, run)? {
+                return Ok(None);
             }
-        }
-        self.write(|transaction| {
             // Whatever ended the process comes after everything that did not.
             transaction.execute(
                 "UPDATE queue SET state = 'queued', place = place + attempts * 1000
                  WHERE run = ?1 AND state <> 'queued'",
                 [run.0],
             )?;
-            Ok(Some(RunLease { _file: file }))
-        })
+            Ok(Some(lease))
+        })?;
+        if adopted.is_none() {
+            // It ended after it was listed, and its file came back by asking for it.
+            let _ = fs::remove_file(self.run_path(run));
+        }
+        Ok(adopted)
     }
 
     /// Queues what is in hand once more: the process ends in order.
@@ -321,9 +336,8 @@ impl Store {
         self.data_dir().join(format!("run-{}.lock", run.0))
     }
 
-    fn run_file(&self, run: RunKey) -> Result<File, StorageError> {
-        let path = self.run_path(run);
-        File::create(&path).map_err(|source| StorageError::Directory { path, source })
+    fn run_file(&self, run: RunKey) -> io::Result<File> {
+        File::create(self.run_path(run))
     }
 }
 

@@ -145,7 +145,13 @@ fn one_process_at_a_time_has_a_run() {
     let (run, lease) = run(&store);
     assert!(other.adopt_run(run).unwrap().is_none());
     drop(lease);
-    assert!(other.adopt_run(run).unwrap().is_some());
+    let lease = other.adopt_run(run).unwrap();
+    assert!(lease.is_some());
+    other.end_run(run).unwrap();
+    drop(lease);
+    // Whoever listed the runs before it ended.
+    assert!(store.adopt_run(run).unwrap().is_none());
+    assert!(!store.run_path(run).exists());
 }
 
 #[test]
