@@ -13,7 +13,7 @@ use super::{Engine, EngineError, EngineEvent, Inner};
 use crate::config::{BatteryPolicy, Settings};
 use crate::ingest::{self, Changes, Pace, Watch};
 use crate::platform::{self, Power};
-use crate::storage::Root;
+use crate::storage::{Root, RunLease, StoredRun};
 
 /// How often is looked which folders there are and at what pace to go.
 const LOOK_INTERVAL: Duration = Duration::from_secs(1);
@@ -115,28 +115,19 @@ impl Engine {
         Ok(indexing::index(self, Ask::Again(paths)))
     }
 
-    /// Goes on with what other processes left.
-    async fn resume(&self) -> Result<Vec<PathBuf>, EngineError> {
+    /// Takes over the runs that nobody is at work on.
+    async fn adopt(&self) -> Result<Vec<(StoredRun, RunLease)>, EngineError> {
         let inner = Arc::clone(&self.inner);
-        let left = self
-            .run_blocking(move || {
-                let mut left = Vec::new();
-                for run in inner.store.runs()? {
-                    if let Some(lease) = inner.store.adopt_run(run.key)? {
-                        left.push((run, lease));
-                    }
+        self.run_blocking(move || {
+            let mut left = Vec::new();
+            for run in inner.store.runs()? {
+                if let Some(lease) = inner.store.adopt_run(run.key)? {
+                    left.push((run, lease));
                 }
-                Ok(left)
-            })
-            .await?;
-        let mut resumed = Vec::new();
-        for (run, lease) in left {
-            if run.only.is_none() {
-                resumed.extend(run.paths.clone());
             }
-            drop(indexing::index(self, Ask::Rest(run, lease)));
-        }
-        Ok(resumed)
+            Ok(left)
+        })
+        .await
     }
 
     async fn roots(&self) -> Result<Vec<Root>, EngineError> {
@@ -168,17 +159,12 @@ pub(super) async fn keep_up(inner: Weak<Inner>) {
     let Some(engine) = inner.upgrade().map(|inner| Engine { inner }) else { return };
     let mut keeper = Keeper::new(&engine.inner.config.data_dir);
     keeper.look(&engine).await;
-    match engine.resume().await {
-        Ok(resumed) => keeper.covered.extend(resumed),
-        Err(error) => warn!(%error, "what an earlier start left is not gone on with"),
-    }
+    keeper.resume(&engine).await;
     drop(engine);
     loop {
         let Some(engine) = inner.upgrade().map(|inner| Engine { inner }) else { return };
         keeper.look(&engine).await;
-        if let Err(error) = keeper.sync(&engine).await {
-            warn!(%error, "the watched folders are not known");
-        }
+        keeper.sync_or_warn(&engine).await;
         drop(engine);
         let changes = tokio::time::timeout(LOOK_INTERVAL, keeper.changes()).await;
         if let (Ok(changes), Some(inner)) = (changes, inner.upgrade()) {
@@ -191,7 +177,7 @@ pub(super) async fn keep_up(inner: Weak<Inner>) {
 struct Keeper {
     watch: Result<Watch, String>,
     roots: BTreeMap<PathBuf, RootState>,
-    /// Roots that are being looked through already.
+    /// Roots that the runs which were just taken over look through.
     covered: BTreeSet<PathBuf>,
     rescanned: Instant,
 }
@@ -223,6 +209,30 @@ impl Keeper {
         }
     }
 
+    /// Goes on with what other processes left. The folders are watched first: what changes after a run has
+    /// listed them would else be missed.
+    async fn resume(&mut self, engine: &Engine) {
+        let left = match engine.adopt().await {
+            Ok(left) => left,
+            Err(error) => {
+                warn!(%error, "what an earlier start left is not gone on with");
+                return;
+            }
+        };
+        let whole = left.iter().filter(|(run, _)| run.only.is_none());
+        self.covered = whole.flat_map(|(run, _)| run.paths.clone()).collect();
+        self.sync_or_warn(engine).await;
+        for (run, lease) in left {
+            drop(indexing::index(engine, Ask::Rest(run, lease)));
+        }
+    }
+
+    async fn sync_or_warn(&mut self, engine: &Engine) {
+        if let Err(error) = self.sync(engine).await {
+            warn!(%error, "the watched folders are not known");
+        }
+    }
+
     /// Watches what is to be watched now, and looks through what was not watched before.
     async fn sync(&mut self, engine: &Engine) -> Result<(), EngineError> {
         let known = engine.roots().await?;
@@ -245,12 +255,13 @@ impl Keeper {
             } else if before.is_none_or(|before| *before == RootState::Offline) {
                 let watched = self.watch(path.clone()).await;
                 self.roots.insert(path.clone(), watched);
-                // A run that was taken up lists it anyway.
-                if !self.covered.remove(&path) {
+                // A run that is taken over lists it anyway.
+                if !self.covered.contains(&path) {
                     unseen.push(path);
                 }
             }
         }
+        self.covered.clear();
         if self.rescanned.elapsed() >= RESCAN_INTERVAL {
             self.rescanned = Instant::now();
             let unwatched = |state: &RootState| matches!(state, RootState::Rescanned { .. });
