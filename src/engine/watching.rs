@@ -179,13 +179,21 @@ struct Keeper {
     roots: BTreeMap<PathBuf, RootState>,
     /// Roots that the runs which were just taken over look through.
     covered: BTreeSet<PathBuf>,
+    /// Where other disks are mounted in them, and whether they are now.
+    mounts: BTreeMap<PathBuf, bool>,
     rescanned: Instant,
 }
 
 impl Keeper {
     fn new(data_dir: &Path) -> Self {
         let watch = Watch::new(platform::resolve(data_dir)).map_err(|error| error.to_string());
-        Self { watch, roots: BTreeMap::new(), covered: BTreeSet::new(), rescanned: Instant::now() }
+        Self {
+            watch,
+            roots: BTreeMap::new(),
+            covered: BTreeSet::new(),
+            mounts: BTreeMap::new(),
+            rescanned: Instant::now(),
+        }
     }
 
     async fn changes(&self) -> Changes {
@@ -262,6 +270,7 @@ impl Keeper {
             }
         }
         self.covered.clear();
+        unseen.extend(self.returned(engine).await?);
         if self.rescanned.elapsed() >= RESCAN_INTERVAL {
             self.rescanned = Instant::now();
             let unwatched = |state: &RootState| matches!(state, RootState::Rescanned { .. });
@@ -272,6 +281,33 @@ impl Keeper {
             drop(indexing::index(engine, Ask::Roots(unseen)));
         }
         Ok(())
+    }
+
+    /// Roots in which a disk was mounted again since the last time. The watch does not see into it yet.
+    async fn returned(&mut self, engine: &Engine) -> Result<BTreeSet<PathBuf>, EngineError> {
+        let inner = Arc::clone(&engine.inner);
+        let look = move || {
+            let looked = |mount: PathBuf| {
+                let is_there = platform::is_mount_point(&mount);
+                (mount, is_there)
+            };
+            Ok(inner.store.mounts()?.into_iter().map(looked).collect())
+        };
+        let mounts: BTreeMap<PathBuf, bool> = engine.run_blocking(look).await?;
+        let is_back = |(mount, is_there): &(&PathBuf, &bool)| {
+            **is_there && self.mounts.get(*mount) == Some(&false)
+        };
+        let back: Vec<&PathBuf> = mounts.iter().filter(is_back).map(|(mount, _)| mount).collect();
+        let holds = |root: &&PathBuf| back.iter().any(|mount| mount.starts_with(root));
+        let is_there = |state: &RootState| *state != RootState::Offline;
+        let online = self.roots.iter().filter(|(_, state)| is_there(state)).map(|(path, _)| path);
+        let roots: BTreeSet<PathBuf> = online.filter(holds).cloned().collect();
+        self.mounts = mounts;
+        for root in &roots {
+            let watched = self.watch(root.clone()).await;
+            self.roots.insert(root.clone(), watched);
+        }
+        Ok(roots)
     }
 
     /// Takes long for a large tree, so it is done on the blocking pool.

@@ -1,6 +1,7 @@
 //! From the folders to the queue, and from the queue to whoever reads.
 
 use std::collections::VecDeque;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -43,6 +44,7 @@ pub(super) fn queued(
         progress,
         now: platform::now_seconds(),
         flushed: Instant::now(),
+        mounts: Vec::new(),
         files: Vec::new(),
         skipped: Vec::new(),
     };
@@ -100,6 +102,7 @@ struct Lister {
     progress: watch::Sender<()>,
     now: i64,
     flushed: Instant,
+    mounts: Vec<PathBuf>,
     files: Vec<QueuedFile>,
     skipped: Vec<SkippedSource>,
 }
@@ -137,6 +140,7 @@ impl Lister {
                     attempts: 0,
                 });
             }
+            Found::Mount(path) => self.mounts.push(path),
             Found::Skipped { path, reason } => {
                 self.tally.lock().found(0);
                 self.skipped.push(passing(path, reason));
@@ -145,6 +149,10 @@ impl Lister {
     }
 
     fn flush(&mut self) -> Result<(), IngestError> {
+        if !self.mounts.is_empty() {
+            // Known before what they hold: that is not deleted when its disk is unplugged.
+            self.store.add_mounts(&std::mem::take(&mut self.mounts))?;
+        }
         let settled = self.store.enqueue(self.run, &self.files, READERS)?;
         let settled = settled.ok_or(IngestError::Removed)?;
         self.files.clear();

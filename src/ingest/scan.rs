@@ -16,6 +16,8 @@ use crate::platform;
 #[derive(Debug)]
 pub(super) enum Found {
     File(FoundFile),
+    /// A folder that another disk is mounted at; what it holds is told of after it.
+    Mount(PathBuf),
     /// Something that is there and is not read.
     Skipped {
         path: PathBuf,
@@ -27,7 +29,7 @@ impl Found {
     fn path(&self) -> &Path {
         match self {
             Self::File(file) => &file.path,
-            Self::Skipped { path, .. } => path,
+            Self::Mount(path) | Self::Skipped { path, .. } => path,
         }
     }
 }
@@ -98,7 +100,7 @@ fn scan_folder(
     for entry in walk {
         let next = match entry {
             Ok(entry) => match entry.file_type() {
-                Some(kind) if kind.is_dir() => too_deep(root, entry.depth(), entry.path(), limits),
+                Some(kind) if kind.is_dir() => folder(root, entry.depth(), entry.path(), limits),
                 Some(kind) if kind.is_symlink() => outside_link(root, entry.path()),
                 _ => Some(match entry.path().symlink_metadata() {
                     Ok(metadata) => classify(entry.into_path(), &metadata, limits),
@@ -139,7 +141,7 @@ fn leads_to(places: &BTreeSet<PathBuf>, path: &Path) -> bool {
     below.is_some_and(|below| below.starts_with(path)) || is_within(places, path)
 }
 
-fn is_within(places: &BTreeSet<PathBuf>, path: &Path) -> bool {
+pub(super) fn is_within(places: &BTreeSet<PathBuf>, path: &Path) -> bool {
     path.ancestors().any(|above| places.contains(above))
 }
 
@@ -165,11 +167,17 @@ fn classify(path: PathBuf, metadata: &Metadata, limits: &Limits) -> Found {
     Found::File(FoundFile { path, bytes, modified, stamp })
 }
 
-fn too_deep(root: &Path, depth: usize, path: &Path, limits: &Limits) -> Option<Found> {
-    (depth >= limits.depth_max && path != root).then(|| Found::Skipped {
-        path: path.to_owned(),
-        reason: format!("more than {} folders deep; add it by itself", limits.depth_max),
-    })
+/// What is to be said of a folder itself.
+fn folder(root: &Path, depth: usize, path: &Path, limits: &Limits) -> Option<Found> {
+    if path == root {
+        return None;
+    }
+    let path = path.to_owned();
+    if depth >= limits.depth_max {
+        let reason = format!("more than {} folders deep; add it by itself", limits.depth_max);
+        return Some(Found::Skipped { path, reason });
+    }
+    platform::is_mount_point(&path).then_some(Found::Mount(path))
 }
 
 fn outside_link(root: &Path, path: &Path) -> Option<Found> {
@@ -234,6 +242,7 @@ mod tests {
         scan(&scope, limits, |found| {
             match found {
                 Found::File(file) => files.push(relative(&file.path)),
+                Found::Mount(path) => panic!("{path:?} is a mount point"),
                 Found::Skipped { path, reason } => skipped.push((relative(&path), reason)),
             }
             true

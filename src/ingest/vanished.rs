@@ -3,6 +3,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use super::IngestError;
+use super::scan::is_within;
 use crate::data::Source;
 use crate::platform;
 use crate::storage::{Root, Store};
@@ -34,6 +35,10 @@ pub(super) fn forget(
             gone.append(&mut gone_here);
         }
     }
+    // As late, for the same reason.
+    let away: BTreeSet<PathBuf> =
+        store.mounts()?.into_iter().filter(|mount| !platform::is_mount_point(mount)).collect();
+    gone.retain(|source| source.path().is_none_or(|path| !is_within(&away, path)));
     if gone.is_empty() { Ok(0) } else { Ok(store.remove(&gone)?) }
 }
 

@@ -1,5 +1,6 @@
 //! What a person asked for, and what could not be had: roots and skipped sources.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use rusqlite::{Row, Transaction};
@@ -90,6 +91,29 @@ impl Store {
                 })
                 .collect()
         })
+    }
+
+    /// Notes where below a root other disks are mounted.
+    ///
+    /// # Errors
+    /// [`StorageError`] when the store cannot be written.
+    pub fn add_mounts(&self, mounts: &[PathBuf]) -> Result<(), StorageError> {
+        self.write(|transaction| {
+            let mut add = transaction
+                .prepare_cached("INSERT INTO mounts VALUES (?1) ON CONFLICT DO NOTHING")?;
+            for mount in mounts {
+                add.execute([Source::File(mount.clone()).key()])?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Where below a root another disk is, or was, mounted.
+    ///
+    /// # Errors
+    /// [`StorageError`] when the store cannot be read.
+    pub fn mounts(&self) -> Result<BTreeSet<PathBuf>, StorageError> {
+        self.read(|connection| removal::paths(connection, "mounts"))
     }
 
     /// Notes that a source is not searchable, in place of what was noted before. A version of it

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use rusqlite::{Row, Transaction};
+use rusqlite::{Connection, Row, Transaction};
 
 use super::catalog::{sources_under, under};
 use super::queue::RunKey;
@@ -24,6 +24,7 @@ impl Store {
             let roots = delete_under(transaction, "roots", path)?;
             delete_under(transaction, "queue", path)?;
             delete_under(transaction, "removed", path)?;
+            delete_under(transaction, "mounts", path)?;
             let ended = leave_out_of_runs(transaction, path)?;
             let removed = self.forget(transaction, sources.iter())?;
             let is_known = roots > 0 || !sources.is_empty() || !ended.is_empty();
@@ -81,12 +82,9 @@ fn is_below_a_root(transaction: &Transaction<'_>, path: &Path) -> rusqlite::Resu
 }
 
 /// The files and folders of a table of sources.
-pub(super) fn paths(
-    transaction: &Transaction<'_>,
-    table: &str,
-) -> rusqlite::Result<BTreeSet<PathBuf>> {
+pub(super) fn paths(connection: &Connection, table: &str) -> rusqlite::Result<BTreeSet<PathBuf>> {
     let path = |row: &Row<'_>| Ok(record::source(row, 0)?.path().map(Path::to_owned));
-    transaction
+    connection
         .prepare_cached(&format!("SELECT source FROM {table}"))?
         .query_map([], path)?
         .filter_map(Result::transpose)

@@ -2,6 +2,8 @@
 
 use std::fs;
 use std::path::PathBuf;
+#[cfg(target_os = "linux")]
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use lodestone::config::{Config, Settings};
@@ -301,5 +303,55 @@ async fn a_new_exclusion_takes_what_it_covers_out_of_the_index() {
     until(&engine, |status| status.documents == 1).await;
     Settings::update(&data, |settings| settings.exclusions.clear()).unwrap();
     until(&engine, |status| status.documents == 2).await;
+    engine.close().await;
+}
+
+/// A file system in memory that is mounted at a folder; `None` where this user may mount none.
+#[cfg(target_os = "linux")]
+struct Disk(PathBuf);
+
+#[cfg(target_os = "linux")]
+impl Disk {
+    fn mount(at: PathBuf) -> Option<Self> {
+        fs::create_dir_all(&at).unwrap();
+        let mount = ["-t", "tmpfs", "none"].map(std::ffi::OsStr::new);
+        let mounted = Command::new("mount").args(mount).arg(&at).stderr(Stdio::null()).status();
+        mounted.is_ok_and(|status| status.success()).then_some(Self(at))
+    }
+}
+
+#[cfg(target_os = "linux")]
+impl Drop for Disk {
+    fn drop(&mut self) {
+        // Lazily, as what is watched may be busy.
+        let _ = Command::new("umount").arg("-l").arg(&self.0).status();
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test(flavor = "multi_thread")]
+async fn a_disk_that_is_unplugged_below_a_folder_takes_nothing_out_of_the_index() {
+    let place = Place::new();
+    place.write("a.md", "A bettong.\n");
+    let usb = place.files().join("usb");
+    let Some(disk) = Disk::mount(usb.clone()) else {
+        println!("not run: this user may mount nothing");
+        return;
+    };
+    place.write("usb/b.md", "A bettong.\n");
+    let engine = place.open().await;
+    until(&engine, |status| status.documents == 2 && status.queue.runs == 0).await;
+    drop(disk);
+    let outcome = engine.index(vec![place.files()]).outcome().await;
+    assert!(matches!(&outcome, JobOutcome::Done(report) if report.removed == 0), "{outcome:?}");
+    assert_eq!(engine.status().await.unwrap().documents, 2);
+    // It is seen that the disk is away before it comes back.
+    place.write("c.md", "A quokka.\n");
+    until_found(&engine, "quokka", &["c.md"]).await;
+    let _disk = Disk::mount(usb).unwrap();
+    place.write("usb/d.md", "A quoll.\n");
+    until_found(&engine, "quoll", &["d.md"]).await;
+    place.write("usb/e.md", "A numbat.\n");
+    until_found(&engine, "numbat", &["e.md"]).await;
     engine.close().await;
 }

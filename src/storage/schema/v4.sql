@@ -27,6 +27,10 @@ ALTER TABLE roots ADD COLUMN watched INTEGER NOT NULL DEFAULT 1;
 -- Whether another disk was mounted there: without it the folder is offline and not empty.
 ALTER TABLE roots ADD COLUMN is_mount INTEGER NOT NULL DEFAULT 0;
 
+-- Where below a root another disk was mounted, as is_mount of a root.
+CREATE TABLE mounts (
+    source  TEXT PRIMARY KEY
+) STRICT, WITHOUT ROWID;
 -- What a person removed from a root that remains.
 CREATE TABLE removed (
     source  TEXT PRIMARY KEY
