@@ -9,7 +9,6 @@ use tokio::sync::{OwnedMutexGuard, watch};
 use super::{
     Engine, EngineError, EngineEvent, IngestReport, Job, JobId, JobOutcome, Skipped, jobs,
 };
-use crate::config::Settings;
 use crate::gpu::Priority;
 use crate::ingest::{self, FileRun, Gate, IngestError, Outcome};
 use crate::platform;
@@ -183,7 +182,9 @@ impl Indexing {
                 gate: self.gate(),
                 cancel: self.cancel.clone(),
             };
-            let pipeline = engine.pipeline(&model).with_limits(self.limits().await?);
+            let inner = Arc::clone(&engine.inner);
+            let limits = engine.run_blocking(move || inner.limits()).await?;
+            let pipeline = engine.pipeline(&model).with_limits(limits);
             let outcome = ingest::index_paths(&pipeline, run, |progress| {
                 engine.emit(EngineEvent::JobProgress { job: self.job, progress });
             })
@@ -201,7 +202,9 @@ impl Indexing {
             engine.run_blocking(move || Ok(inner.store.put_back(key)?)).await?;
         };
         let caught_up = engine.catch_up().await;
-        engine.announce_change();
+        if matches!(caught_up, Ok(true)) {
+            engine.announce_change();
+        }
         let mut outcome = outcome?;
         caught_up?;
         let (Outcome::Done(report) | Outcome::Cancelled(report)) = &mut outcome;
@@ -217,20 +220,6 @@ impl Indexing {
     fn gate(&self) -> Gate {
         let inner = &self.engine.inner;
         if inner.config.keeps_up { Gate::new(inner.pace.subscribe()) } else { Gate::open() }
-    }
-
-    /// As they are now: a person may have changed the settings since the start.
-    async fn limits(&self) -> Result<crate::config::Limits, EngineError> {
-        let inner = Arc::clone(&self.engine.inner);
-        self.engine
-            .run_blocking(move || {
-                let limits = inner.config.limits.clone();
-                Ok(match Settings::load_if_there(&inner.config.data_dir)? {
-                    Some(settings) => settings.limits(&limits),
-                    None => limits,
-                })
-            })
-            .await
     }
 
     /// Forgets a run that is over. One that failed, or that ends because the engine closes, is taken up

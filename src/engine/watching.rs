@@ -10,8 +10,8 @@ use tracing::warn;
 
 use super::indexing::{self, Ask};
 use super::{Engine, EngineError, EngineEvent, Inner};
-use crate::config::{BatteryPolicy, Settings};
-use crate::ingest::{self, Changes, Pace, Watch};
+use crate::config::{BatteryPolicy, Limits, Settings};
+use crate::ingest::{self, Changes, Exclusions, Pace, Watch};
 use crate::platform::{self, Power};
 use crate::storage::{Root, RunLease, StoredRun};
 
@@ -137,6 +137,15 @@ impl Engine {
 }
 
 impl Inner {
+    /// As they are now: a person may have changed the settings since the start.
+    pub(super) fn limits(&self) -> Result<Limits, EngineError> {
+        let limits = self.config.limits.clone();
+        Ok(match Settings::load_if_there(&self.config.data_dir)? {
+            Some(settings) => settings.limits(&limits),
+            None => limits,
+        })
+    }
+
     fn set_pace(&self, pace: Pace) -> bool {
         self.pace.send_if_modified(|now| std::mem::replace(now, pace) != pace)
     }
@@ -181,6 +190,10 @@ struct Keeper {
     covered: BTreeSet<PathBuf>,
     /// Where other disks are mounted in them, and whether they are now.
     mounts: BTreeMap<PathBuf, bool>,
+    /// What a person left out when it was last looked.
+    exclusions: Option<Vec<String>>,
+    /// Whether folders have to be looked through because that changed.
+    is_outdated: bool,
     rescanned: Instant,
 }
 
@@ -192,6 +205,8 @@ impl Keeper {
             roots: BTreeMap::new(),
             covered: BTreeSet::new(),
             mounts: BTreeMap::new(),
+            exclusions: None,
+            is_outdated: false,
             rescanned: Instant::now(),
         }
     }
@@ -203,17 +218,23 @@ impl Keeper {
         }
     }
 
-    /// Sees to the pace.
-    async fn look(&self, engine: &Engine) {
+    /// Sees to the pace, and to what a person leaves out.
+    async fn look(&mut self, engine: &Engine) {
         let inner = Arc::clone(&engine.inner);
         let look = move || {
+            let limits = inner.limits()?;
             let settings = Settings::load(&inner.config.data_dir)?;
-            Ok(inner.set_pace(pace(&settings)))
+            Ok((inner.set_pace(pace(&settings)), limits.exclusions))
         };
         match engine.run_blocking(look).await {
-            Ok(true) => engine.emit(EngineEvent::Pace(*engine.inner.pace.borrow())),
-            Ok(false) => {}
-            Err(error) => warn!(%error, "indexing goes on at the pace it has"),
+            Ok((is_other_pace, exclusions)) => {
+                if is_other_pace {
+                    engine.emit(EngineEvent::Pace(*engine.inner.pace.borrow()));
+                }
+                let before = self.exclusions.replace(exclusions);
+                self.is_outdated |= before.is_some() && before != self.exclusions;
+            }
+            Err(error) => warn!(%error, "indexing goes on as it does"),
         }
     }
 
@@ -252,7 +273,7 @@ impl Keeper {
             self.roots.remove(&path);
             self.unwatch(&path);
         }
-        let mut unseen = Vec::new();
+        let mut unseen = BTreeSet::new();
         for (path, root) in wanted {
             let before = self.roots.get(&path);
             if !ingest::is_online(&root) {
@@ -265,11 +286,14 @@ impl Keeper {
                 self.roots.insert(path.clone(), watched);
                 // A run that is taken over lists it anyway.
                 if !self.covered.contains(&path) {
-                    unseen.push(path);
+                    unseen.insert(path);
                 }
             }
         }
         self.covered.clear();
+        if std::mem::take(&mut self.is_outdated) {
+            unseen.extend(self.online().cloned());
+        }
         unseen.extend(self.returned(engine).await?);
         if self.rescanned.elapsed() >= RESCAN_INTERVAL {
             self.rescanned = Instant::now();
@@ -278,9 +302,14 @@ impl Keeper {
         }
         engine.inner.watched.lock().clone_from(&self.roots);
         if !unseen.is_empty() {
-            drop(indexing::index(engine, Ask::Roots(unseen)));
+            drop(indexing::index(engine, Ask::Roots(unseen.into_iter().collect())));
         }
         Ok(())
+    }
+
+    fn online(&self) -> impl Iterator<Item = &PathBuf> {
+        let is_there = |state: &RootState| *state != RootState::Offline;
+        self.roots.iter().filter(move |(_, state)| is_there(state)).map(|(path, _)| path)
     }
 
     /// Roots in which a disk was mounted again since the last time. The watch does not see into it yet.
@@ -299,9 +328,7 @@ impl Keeper {
         };
         let back: Vec<&PathBuf> = mounts.iter().filter(is_back).map(|(mount, _)| mount).collect();
         let holds = |root: &&PathBuf| back.iter().any(|mount| mount.starts_with(root));
-        let is_there = |state: &RootState| *state != RootState::Offline;
-        let online = self.roots.iter().filter(|(_, state)| is_there(state)).map(|(path, _)| path);
-        let roots: BTreeSet<PathBuf> = online.filter(holds).cloned().collect();
+        let roots: BTreeSet<PathBuf> = self.online().filter(holds).cloned().collect();
         self.mounts = mounts;
         for root in &roots {
             let watched = self.watch(root.clone()).await;
@@ -346,21 +373,29 @@ impl Keeper {
     }
 
     fn follow(&self, engine: &Engine, changes: Changes) {
-        let is_there = |state: &RootState| *state != RootState::Offline;
-        let there = self.roots.iter().filter(|(_, state)| is_there(state)).map(|(path, _)| path);
         if changes.missed {
             warn!(
                 "changes came faster than they could be followed; the folders are looked through"
             );
-            let roots: Vec<_> = there.cloned().collect();
+            let roots: Vec<_> = self.online().cloned().collect();
             engine.inner.missed.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
             drop(indexing::index(engine, Ask::Roots(roots)));
             return;
         }
-        let touched = |root: &&PathBuf| changes.places.iter().any(|place| place.starts_with(root));
-        let roots: Vec<_> = there.filter(touched).cloned().collect();
+        let only = self.followed(changes.places);
+        let touched = |root: &&PathBuf| only.iter().any(|place| place.starts_with(root));
+        let roots: Vec<_> = self.online().filter(touched).cloned().collect();
         if !roots.is_empty() {
-            drop(indexing::index(engine, Ask::Changes { roots, only: changes.places }));
+            drop(indexing::index(engine, Ask::Changes { roots, only }));
         }
+    }
+
+    /// Without what is left out anyway: programs write there all the time.
+    fn followed(&self, places: BTreeSet<PathBuf>) -> BTreeSet<PathBuf> {
+        let root = |path: &PathBuf| Root { path: path.clone(), watched: true, is_mount: false };
+        let roots: Vec<Root> = self.roots.keys().map(root).collect();
+        let patterns = self.exclusions.as_deref().unwrap_or_default();
+        let exclusions = Exclusions::new(&roots, patterns);
+        places.into_iter().filter(|place| !exclusions.cover(place, place.is_dir())).collect()
     }
 }

@@ -94,7 +94,8 @@ pub async fn index_paths(
     };
     let Outcome::Done(mut report) = outcome else { return Ok(outcome) };
     let store = Arc::clone(pipeline.store());
-    let forget = move || vanished::forget(&store, &roots, only.as_ref());
+    let exclusions = pipeline.limits().exclusions.clone();
+    let forget = move || vanished::forget(&store, &roots, only.as_ref(), &exclusions);
     report.removed += spawn_blocking(forget).await??;
     Ok(Outcome::Done(report))
 }

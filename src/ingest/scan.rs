@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ignore::WalkBuilder;
-use ignore::overrides::{Override, OverrideBuilder};
-use tracing::{debug_span, warn};
+use tracing::debug_span;
 
+use super::exclusion;
 use crate::config::Limits;
 use crate::platform;
 
@@ -89,7 +89,7 @@ fn scan_folder(
     walk.follow_links(false)
         .require_git(false)
         .max_depth(Some(limits.depth_max))
-        .overrides(exclusions(root, &limits.exclusions))
+        .overrides(exclusion::overrides(root, &limits.exclusions))
         .sort_by_file_name(std::ffi::OsStr::cmp);
     let asked = only.clone();
     if let Some(only) = only {
@@ -118,21 +118,6 @@ fn scan_folder(
         }
     }
     true
-}
-
-/// Patterns that do not parse are left out; they are refused where a person writes them.
-fn exclusions(root: &Path, patterns: &[String]) -> Override {
-    let mut builder = OverrideBuilder::new(root);
-    for pattern in patterns {
-        // An override names what is wanted; `!` turns that round.
-        if let Err(error) = builder.add(&format!("!{pattern}")) {
-            warn!(%error, pattern, "an exclusion is not used");
-        }
-    }
-    builder.build().unwrap_or_else(|error| {
-        warn!(%error, "no exclusion is used");
-        Override::empty()
-    })
 }
 
 /// Whether one of the places is `path`, above or below it. The paths below one stand right behind it.
