@@ -141,6 +141,18 @@ impl Store {
         })
     }
 
+    /// How many runs have not ended.
+    ///
+    /// # Errors
+    /// [`StorageError`] when the store cannot be read.
+    pub fn run_count(&self) -> Result<u64, StorageError> {
+        self.read(|connection| {
+            connection
+                .prepare_cached("SELECT count(*) FROM runs")?
+                .query_row([], |row| record::count(row, 0))
+        })
+    }
+
     /// Takes over a run that no process is at work on; what was in hand is queued again, behind the
     /// rest. `None` while somebody has it, and when it has ended.
     ///
@@ -306,7 +318,7 @@ impl Store {
                     "SELECT count(*) FILTER (WHERE state = 'queued'),
                             count(*) FILTER (WHERE state = 'extracting'),
                             count(*) FILTER (WHERE state = 'embedded'),
-                            (SELECT count(DISTINCT source) FROM queue WHERE is_new)
+                            (SELECT queued_new FROM state)
                      FROM queue",
                 )?
                 .query_row([], |row| {
@@ -320,14 +332,14 @@ impl Store {
         })
     }
 
-    /// Sources on the queue that nothing was known of before; cheap enough for every search.
+    /// Sources on the queue that nothing was known of before, without counting them: every search asks.
     ///
     /// # Errors
     /// [`StorageError`] when the store cannot be read.
     pub fn queued_new(&self) -> Result<u64, StorageError> {
         self.read(|connection| {
             connection
-                .prepare_cached("SELECT count(DISTINCT source) FROM queue WHERE is_new")?
+                .prepare_cached("SELECT queued_new FROM state")?
                 .query_row([], |row| record::count(row, 0))
         })
     }

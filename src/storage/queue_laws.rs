@@ -42,6 +42,11 @@ fn settle(store: &Store, run: RunKey, documents: &[EmbeddedDocument]) -> u64 {
     store.settle(&model("words"), &settled, 1).unwrap()
 }
 
+fn counted_new(store: &Store) -> u64 {
+    let sql = "SELECT count(DISTINCT source) FROM queue WHERE is_new";
+    store.read(|connection| connection.query_row(sql, [], |row| record::count(row, 0))).unwrap()
+}
+
 fn names(taken: &[QueuedFile]) -> Vec<String> {
     taken.iter().map(|file| file.source.name()).collect()
 }
@@ -90,7 +95,7 @@ fn what_looks_as_it_did_is_not_queued() {
     store.settle(&model("words"), &settled, 1).unwrap();
 
     assert_eq!(store.documents().unwrap()[0].modified, Some(7), "of when it was last looked at");
-    let again = |file: QueuedFile, readers| store.enqueue(run, &[file], readers).unwrap();
+    let again = |file: QueuedFile, readers| store.enqueue(run, &[file], readers).unwrap().unwrap();
     assert_eq!(again(queued(&a, 0), 1), [Settlement::Unchanged { bytes: 3 }]);
     assert!(matches!(again(queued(&b, 0), 1).as_slice(), [Settlement::Skipped { .. }]));
     // Touched, of another size, or still young enough to be written unseen.
@@ -164,9 +169,14 @@ fn a_file_belongs_to_the_run_that_queued_it_last() {
     store.enqueue(new, &[queued(&a, 0)], 1).unwrap();
     // Read before the file was queued once more, so it may be the older version.
     settle(&store, old, &[with_inputs(&a, "old")]);
+    assert_eq!((store.queued_new().unwrap(), counted_new(&store)), (1, 1));
     assert_eq!(store.counts().unwrap().documents, 0);
     settle(&store, new, &[with_inputs(&a, "new")]);
     assert_eq!(store.counts().unwrap().documents, 1);
+    assert_eq!(store.queued_new().unwrap(), 0);
+    store.enqueue(old, &[queued(&file("/b"), 0)], 1).unwrap();
+    store.end_run(old).unwrap();
+    assert_eq!((store.queued_new().unwrap(), store.run_count().unwrap()), (0, 1));
 }
 
 #[test]
@@ -186,7 +196,7 @@ fn what_is_removed_is_not_indexed_by_a_run_that_was_begun_before() {
     store.take(whole, 9).unwrap();
     assert_eq!(store.remove_under(Path::new("/r/sub")).unwrap(), Some(0));
     settle(&store, whole, &[with_inputs(&a, "a"), with_inputs(&b, "b")]);
-    assert_eq!(store.sources_under(Path::new("/")).unwrap(), [a.clone()]);
+    assert_eq!(store.sources_under(Path::new("/")).unwrap(), [a]);
 
     assert_eq!(store.enqueue(sub, &all[1..2], 1).unwrap(), None);
     assert!(!store.is_open(sub).unwrap() && store.is_open(both).unwrap());
@@ -296,6 +306,7 @@ proptest! {
                 }
             }
             let counts = store.queue_counts().unwrap();
+            prop_assert_eq!(counts.new, counted_new(&store));
             let stored = store.counts().unwrap().documents;
             prop_assert_eq!(counts.queued + counts.extracting + stored, 12);
             prop_assert_eq!(counts.extracting, taken.len() as u64);

@@ -59,4 +59,12 @@ CREATE TABLE queue (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX queue_by_place ON queue (run, state, place, source);
 CREATE INDEX queue_by_source ON queue (source);
-CREATE INDEX queue_of_new ON queue (source) WHERE is_new;
+
+-- Sources on the queue of which nothing was known before: a source is on the queue of one run only.
+ALTER TABLE state ADD COLUMN queued_new INTEGER NOT NULL DEFAULT 0;
+CREATE TRIGGER queue_counted_in AFTER INSERT ON queue WHEN new.is_new BEGIN
+    UPDATE state SET queued_new = queued_new + 1;
+END;
+CREATE TRIGGER queue_counted_out AFTER DELETE ON queue WHEN old.is_new BEGIN
+    UPDATE state SET queued_new = queued_new - 1;
+END;
