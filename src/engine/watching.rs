@@ -372,7 +372,13 @@ impl Keeper {
         }
     }
 
-    fn follow(&self, engine: &Engine, changes: Changes) {
+    fn follow(&mut self, engine: &Engine, changes: Changes) {
+        if let Some(reason) = changes.refused {
+            // Which of them is not said.
+            for state in self.roots.values_mut().filter(|state| **state == RootState::Watched) {
+                *state = RootState::Rescanned { reason: reason.clone() };
+            }
+        }
         if changes.missed {
             warn!(
                 "changes came faster than they could be followed; the folders are looked through"

@@ -46,6 +46,8 @@ pub struct Changes {
     pub places: BTreeSet<PathBuf>,
     /// Whether some were missed, so that everything has to be looked through.
     pub missed: bool,
+    /// Why new folders are not watched any more.
+    pub refused: Option<String>,
 }
 
 /// Watches folders. Nothing is told of what lies in hidden folders or in `ignored`.
@@ -85,7 +87,14 @@ impl Watch {
     /// # Errors
     /// When the system refuses.
     pub fn add(&mut self, root: &Path) -> Result<(), WatchError> {
-        lock(&self.inbox.roots).insert(root.to_owned());
+        let mut roots = lock(&self.inbox.roots);
+        roots.insert(root.to_owned());
+        let is_below = |other: &PathBuf| other != root && root.starts_with(other);
+        if root.is_file() && roots.iter().any(is_below) {
+            // Its folder is watched already, with all below it, and would be without from now on.
+            return Ok(());
+        }
+        drop(roots);
         // A program that saves a file often puts another in its place, so its folder is watched.
         let (folder, mode) = match root.parent() {
             Some(folder) if root.is_file() => (folder, RecursiveMode::NonRecursive),
@@ -96,8 +105,24 @@ impl Watch {
 
     pub fn remove(&mut self, root: &Path) {
         lock(&self.inbox.roots).remove(root);
-        // It may have gone, and the watch with it.
-        let _ = self.watcher.unwatch(root);
+        // It may have gone, and the watch with it; that of a file is its folder's.
+        if self.watcher.unwatch(root).is_err()
+            && let Some(folder) = root.parent()
+        {
+            let _ = self.watcher.unwatch(folder);
+        }
+        // What was watched for others went with it.
+        for other in self.touched_by(root) {
+            let _ = self.add(&other);
+        }
+    }
+
+    /// The roots above and below, and files beside it.
+    fn touched_by(&self, root: &Path) -> Vec<PathBuf> {
+        let roots = lock(&self.inbox.roots);
+        let folder = root.parent().unwrap_or(root);
+        let is_touched = |other: &&PathBuf| root.starts_with(other) || other.starts_with(folder);
+        roots.iter().filter(is_touched).cloned().collect()
     }
 
     /// Waits for changes, and then until there is quiet. What comes while this is dropped is kept.
@@ -118,7 +143,10 @@ impl Watch {
 
 impl Inbox {
     fn tell(&self, event: notify::Result<Event>) {
-        let Ok(event) = event else { return self.miss() };
+        let event = match event.map_err(WatchError::from) {
+            Ok(event) => event,
+            Err(error) => return self.fail(&error),
+        };
         if event.need_rescan() {
             return self.miss();
         }
@@ -133,10 +161,18 @@ impl Inbox {
         let mut changes = lock(&self.changes);
         changes.places.extend(places);
         if changes.places.len() > PLACES_MAX {
-            *changes = Changes { places: BTreeSet::new(), missed: true };
+            changes.places.clear();
+            changes.missed = true;
         }
         drop(changes);
         self.came.notify_one();
+    }
+
+    fn fail(&self, error: &WatchError) {
+        if matches!(error, WatchError::TooMany) {
+            lock(&self.changes).refused = Some(error.to_string());
+        }
+        self.miss();
     }
 
     fn miss(&self) {
@@ -150,13 +186,16 @@ impl Inbox {
             return None;
         }
         let roots = lock(&self.roots);
-        let below = roots.iter().find_map(|root| path.strip_prefix(root).ok())?;
         let hides = |part: Component<'_>| part.as_os_str().as_encoded_bytes().starts_with(b".");
         let rules = [".gitignore", ".ignore"].map(AsRef::as_ref);
-        if below.file_name().is_some_and(|name| rules.contains(&name)) {
-            return path.parent().map(Path::to_owned);
-        }
-        (!below.components().any(hides)).then(|| path.to_owned())
+        let of = |below: &Path| {
+            if below.file_name().is_some_and(|name| rules.contains(&name)) {
+                return path.parent().map(Path::to_owned);
+            }
+            (!below.components().any(hides)).then(|| path.to_owned())
+        };
+        // What is hidden in one root may lie in another that was named.
+        roots.iter().filter_map(|root| path.strip_prefix(root).ok()).find_map(of)
     }
 }
 
@@ -201,7 +240,11 @@ mod tests {
         assert!(lock(&inbox.changes).missed);
         let many: Vec<_> = (0..=PLACES_MAX).map(|at| format!("/r/{at}")).collect();
         let many: Vec<_> = many.iter().map(String::as_str).collect();
-        assert_eq!(told(&many), Changes { places: BTreeSet::new(), missed: true });
+        assert_eq!(told(&many), Changes { missed: true, ..Changes::default() });
+        let full = notify::Error::new(notify::ErrorKind::MaxFilesWatch);
+        inbox.tell(Err(full));
+        let changes = lock(&inbox.changes).clone();
+        assert!(changes.missed && changes.refused.is_some_and(|r| r.contains("max_user_watches")));
     }
 
     #[tokio::test]
@@ -231,7 +274,7 @@ mod tests {
         watch.add(&root).unwrap();
         fs::read(&read).unwrap();
         fs::write(&written, "b").unwrap();
-        let Changes { places, missed } = watch.changes().await;
+        let Changes { places, missed, .. } = watch.changes().await;
         assert!(places.contains(&written) && !places.contains(&read) && !missed, "{places:?}");
     }
 
