@@ -6,9 +6,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use futures_util::stream::{self, Stream};
-use tokio::sync::watch;
+use tokio::sync::{OwnedSemaphorePermit, watch};
 use tokio::task::{JoinHandle, spawn_blocking};
 
+use super::memory::MemoryBudget;
 use super::read::{READERS, passing};
 use super::scan::{Found, FoundFile, Scope, scan};
 use super::tally::SharedTally;
@@ -16,7 +17,7 @@ use super::{Gate, IngestError, Pipeline, order};
 use crate::config::Limits;
 use crate::data::Source;
 use crate::platform;
-use crate::storage::{QueuedFile, RunKey, Settlement, SkippedSource, Store};
+use crate::storage::{QueuedFile, RunKey, SUSPECT_ATTEMPTS, Settlement, SkippedSource, Store};
 
 /// Found files in one transaction at most.
 const FOUND_MAX: usize = 512;
@@ -34,8 +35,8 @@ pub(super) fn queued(
     run: RunKey,
     scope: Scope,
     tally: SharedTally,
-    gate: Gate,
-) -> impl Stream<Item = Result<QueuedFile, IngestError>> + use<> {
+    (gate, memory): (Gate, MemoryBudget),
+) -> impl Stream<Item = Result<InHand, IngestError>> + use<> {
     let (progress, news) = watch::channel(());
     let lister = Lister {
         store: Arc::clone(pipeline.store()),
@@ -51,10 +52,20 @@ pub(super) fn queued(
     let limits = pipeline.limits().clone();
     let listing = spawn_blocking(move || lister.list(&scope, &limits));
     let store = Arc::clone(pipeline.store());
-    let queue = Queue { store, run, news, listing: Some(listing), gate, page: VecDeque::new() };
+    let listing = Some(listing);
+    let (page, is_suspect_out) = (VecDeque::new(), false);
+    let queue = Queue { store, run, news, listing, gate, memory, page, is_suspect_out };
     stream::try_unfold(queue, |mut queue| async move {
         Ok(queue.next().await?.map(|file| (file, queue)))
     })
+}
+
+/// A file that is begun.
+#[derive(Debug)]
+pub(super) struct InHand {
+    pub file: QueuedFile,
+    /// Given back when the file is stored.
+    pub memory: OwnedSemaphorePermit,
 }
 
 struct Queue {
@@ -64,22 +75,28 @@ struct Queue {
     news: watch::Receiver<()>,
     listing: Option<JoinHandle<Result<(), IngestError>>>,
     gate: Gate,
+    memory: MemoryBudget,
     page: VecDeque<QueuedFile>,
+    is_suspect_out: bool,
 }
 
 impl Queue {
-    async fn next(&mut self) -> Result<Option<QueuedFile>, IngestError> {
-        if let Some(file) = self.page.pop_front() {
-            return Ok(Some(file));
-        }
+    async fn next(&mut self) -> Result<Option<InHand>, IngestError> {
         loop {
             self.gate.pass().await;
+            if let Some(file) = self.page.pop_front() {
+                return Ok(Some(self.begin(file).await));
+            }
+            if std::mem::take(&mut self.is_suspect_out) {
+                // What is taken before it is done would be blamed with it.
+                drop(self.memory.reserve_all().await);
+            }
             // Looked at before the queue, so that what is queued in between is not missed.
             let is_listed = self.listing.is_none();
             let (store, run) = (Arc::clone(&self.store), self.run);
             self.page = spawn_blocking(move || store.take(run, TAKEN_MAX)).await??.into();
-            if let Some(file) = self.page.pop_front() {
-                return Ok(Some(file));
+            if !self.page.is_empty() {
+                continue;
             }
             if is_listed {
                 let store = Arc::clone(&self.store);
@@ -92,6 +109,18 @@ impl Queue {
                 listing.await??;
             }
         }
+    }
+
+    /// A file that was in hand often when the process ended has all memory, so that nothing else is in
+    /// hand with it.
+    async fn begin(&mut self, file: QueuedFile) -> InHand {
+        self.is_suspect_out = file.attempts >= SUSPECT_ATTEMPTS;
+        let memory = if self.is_suspect_out {
+            self.memory.reserve_all().await
+        } else {
+            self.memory.reserve(file.bytes).await
+        };
+        InHand { file, memory }
     }
 }
 
@@ -138,6 +167,7 @@ impl Lister {
                     stamp,
                     place: order::place(bytes, modified, self.now),
                     attempts: 0,
+                    generation: 0,
                 });
             }
             Found::Mount(path) => self.mounts.push(path),
@@ -176,5 +206,66 @@ impl Lister {
         self.flushed = Instant::now();
         self.progress.send_replace(());
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use futures_util::FutureExt as _;
+
+    use super::*;
+    use crate::ingest::Pace;
+    use crate::storage::RunLease;
+
+    fn queue(dir: &Path, gate: Gate) -> (Queue, RunLease) {
+        let store = Arc::new(Store::open(dir).unwrap());
+        let (run, lease) = store.begin_run(&["/".into()], None, 1).unwrap();
+        let files = ["/a", "/b"].map(|path| QueuedFile {
+            source: Source::File(path.into()),
+            bytes: 3,
+            modified: None,
+            stamp: None,
+            place: 0,
+            attempts: 0,
+            generation: 0,
+        });
+        store.enqueue(run, &files, READERS).unwrap();
+        let (news, memory) = (watch::channel(()).1, MemoryBudget::new(1 << 30));
+        let (page, is_suspect_out) = (VecDeque::new(), false);
+        let listing = None;
+        (Queue { store, run, news, listing, gate, memory, page, is_suspect_out }, lease)
+    }
+
+    #[tokio::test]
+    async fn nothing_is_begun_once_it_is_paused() {
+        let dir = tempfile::tempdir().unwrap();
+        let (pace, receiver) = watch::channel(Pace::Full);
+        let (mut queue, _lease) = queue(dir.path(), Gate::new(receiver));
+        assert_eq!(queue.next().await.unwrap().unwrap().file.source.name(), "a");
+        pace.send_replace(Pace::Paused);
+        assert!(queue.next().now_or_never().is_none());
+        pace.send_replace(Pace::Full);
+        assert_eq!(queue.next().await.unwrap().unwrap().file.source.name(), "b");
+        assert!(queue.next().await.unwrap().is_none());
+    }
+
+    #[tokio::test]
+    async fn a_suspect_is_in_hand_alone() {
+        let dir = tempfile::tempdir().unwrap();
+        let (mut queue, mut lease) = queue(dir.path(), Gate::open());
+        let (store, run) = (Arc::clone(&queue.store), queue.run);
+        for _ in 0..SUSPECT_ATTEMPTS {
+            store.take(run, 2).unwrap();
+            drop(lease);
+            lease = store.adopt_run(run).unwrap().unwrap();
+        }
+        let suspect = queue.next().await.unwrap().unwrap();
+        let mut next = Box::pin(queue.next());
+        assert!(next.as_mut().now_or_never().is_none());
+        assert_eq!(store.queue_counts().unwrap().extracting, 1);
+        drop(suspect);
+        assert_eq!(next.await.unwrap().unwrap().file.source.name(), "b");
     }
 }

@@ -11,6 +11,9 @@ use super::removal::Wanted;
 use super::{SkippedSource, StorageError, Store, ledger, record};
 use crate::data::{DocumentId, Source};
 
+/// A file that was in hand so often when the process ended may be what ended it.
+pub const SUSPECT_ATTEMPTS: u32 = 3;
+
 /// Names an indexing job in the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RunKey(pub(super) i64);
@@ -50,6 +53,8 @@ pub struct QueuedFile {
     pub place: i64,
     /// How often it was begun.
     pub attempts: u32,
+    /// Of a file that was taken: another when it was queued once more because it looked otherwise.
+    pub generation: i64,
 }
 
 /// How a source looked when it was last read.
@@ -62,6 +67,8 @@ pub struct SourceStamp {
     pub stamp: Option<i64>,
     /// The generation of the readers; a new one may read what this one could not.
     pub readers: i64,
+    /// As [`QueuedFile::generation`]: what was read of an earlier one may be out of date.
+    pub generation: i64,
     /// Whether what is stored of it is what it holds now.
     pub is_current: bool,
 }
@@ -267,17 +274,16 @@ impl Store {
         })
     }
 
-    /// The next files of a run, at most `limit`, which are in hand from now on. A file that was begun
-    /// often and never finished comes alone, so that it ends the process alone if it does.
+    /// The next files of a run, at most `limit`, which are in hand from now on. One that was begun
+    /// [`SUSPECT_ATTEMPTS`] times and never finished comes alone.
     ///
     /// # Errors
     /// [`StorageError`] when the store cannot be written.
     pub fn take(&self, run: RunKey, limit: usize) -> Result<Vec<QueuedFile>, StorageError> {
-        const SUSPECT_ATTEMPTS: u32 = 3;
         self.write(|transaction| {
             let mut next: Vec<QueuedFile> = transaction
                 .prepare_cached(
-                    "SELECT source, bytes, modified, stamp, place, attempts FROM queue
+                    "SELECT source, bytes, modified, stamp, place, attempts, generation FROM queue
                      WHERE run = ?1 AND state = 'queued' ORDER BY place, source LIMIT ?2",
                 )?
                 .query_map((run.0, limit as i64), queued_file)?
@@ -295,14 +301,15 @@ impl Store {
         })
     }
 
-    /// Notes that some vectors of a file in hand are on disk.
+    /// Notes that some vectors of a file in hand are on disk: it gets on, so it is no suspect.
     ///
     /// # Errors
     /// [`StorageError`] when the store cannot be written.
     pub fn note_embedded(&self, run: RunKey, source: &Source) -> Result<(), StorageError> {
         self.write(|transaction| {
             transaction.execute(
-                "UPDATE queue SET state = 'embedded' WHERE run = ?1 AND source = ?2",
+                "UPDATE queue SET state = 'embedded', attempts = 1
+                 WHERE run = ?1 AND source = ?2 AND state <> 'queued'",
                 (run.0, source.key()),
             )?;
             Ok(())
@@ -398,12 +405,14 @@ fn insert(
         .execute((source.key(), run))?;
     transaction
         .prepare_cached(
-            "INSERT INTO queue (run, source, state, place, bytes, modified, stamp, is_new)
-             VALUES (?1, ?2, 'queued', ?3, ?4, ?5, ?6,
+            "INSERT INTO queue (run, source, state, place, bytes, modified, stamp, generation, is_new)
+             VALUES (?1, ?2, 'queued', ?3, ?4, ?5, ?6, random(),
                      NOT EXISTS (SELECT 1 FROM documents WHERE id = ?7)
                      AND NOT EXISTS (SELECT 1 FROM skipped WHERE source = ?2))
              ON CONFLICT (run, source) DO UPDATE SET
-                 bytes = excluded.bytes, modified = excluded.modified, stamp = excluded.stamp",
+                 state = 'queued', generation = excluded.generation,
+                 bytes = excluded.bytes, modified = excluded.modified, stamp = excluded.stamp
+             WHERE bytes <> excluded.bytes OR stamp IS NULL OR stamp IS NOT excluded.stamp",
         )?
         .execute((
             run,
@@ -417,18 +426,21 @@ fn insert(
     Ok(())
 }
 
-/// The sources that this run still has on the queue; `None` for what does not come from it.
+/// The sources that this run still has in hand as they were when it read them; `None` for what does not
+/// come from it.
 pub(super) fn owned(
     transaction: &Transaction<'_>,
     run: Option<RunKey>,
     stamps: &[SourceStamp],
 ) -> rusqlite::Result<Option<HashSet<Source>>> {
     let Some(RunKey(run)) = run else { return Ok(None) };
-    let mut is_owned = transaction
-        .prepare_cached("SELECT EXISTS (SELECT 1 FROM queue WHERE run = ?1 AND source = ?2)")?;
+    let mut is_owned = transaction.prepare_cached(
+        "SELECT EXISTS (SELECT 1 FROM queue WHERE run = ?1 AND source = ?2
+                            AND state <> 'queued' AND generation = ?3)",
+    )?;
     let mut owned = HashSet::new();
-    for SourceStamp { source, .. } in stamps {
-        if is_owned.query_row((run, source.key()), |row| row.get(0))? {
+    for SourceStamp { source, generation, .. } in stamps {
+        if is_owned.query_row((run, source.key(), generation), |row| row.get(0))? {
             owned.insert(source.clone());
         }
     }
@@ -439,7 +451,7 @@ pub(super) fn owned(
 pub(super) fn settle(
     transaction: &Transaction<'_>,
     run: Option<RunKey>,
-    SourceStamp { source, modified, stamp, readers, is_current }: &SourceStamp,
+    SourceStamp { source, modified, stamp, readers, is_current, .. }: &SourceStamp,
 ) -> rusqlite::Result<()> {
     let key = source.key();
     if let Some(RunKey(run)) = run {
@@ -454,11 +466,11 @@ pub(super) fn settle(
             .execute((record::id_value(DocumentId::of(source)), stamp, modified))?;
         transaction.prepare_cached("DELETE FROM skipped WHERE source = ?1")?.execute([key])?;
     } else {
-        // Trouble that can pass by itself has no hash, and is tried again.
+        // Trouble that can pass by itself has no size, and is tried again.
         transaction
             .prepare_cached(
                 "UPDATE skipped SET stamp = ?2, readers = ?3
-                 WHERE source = ?1 AND content_hash IS NOT NULL",
+                 WHERE source = ?1 AND bytes IS NOT NULL",
             )?
             .execute((key, stamp, readers))?;
     }
@@ -473,5 +485,6 @@ fn queued_file(row: &Row<'_>) -> rusqlite::Result<QueuedFile> {
         stamp: row.get(3)?,
         place: row.get(4)?,
         attempts: row.get(5)?,
+        generation: row.get(6)?,
     })
 }

@@ -53,6 +53,8 @@ CREATE TABLE queue (
     bytes     INTEGER NOT NULL,
     modified  INTEGER,
     stamp     INTEGER,
+    -- Another one each time that it was queued and looked otherwise.
+    generation INTEGER NOT NULL,
     -- Nothing was known of it before.
     is_new    INTEGER NOT NULL,
     PRIMARY KEY (run, source)
