@@ -44,7 +44,8 @@ pub(super) fn forget(
     let away: BTreeSet<PathBuf> =
         store.mounts()?.into_iter().filter(|mount| !platform::is_mount_point(mount)).collect();
     going.retain(|source| source.path().is_none_or(|path| !is_within(&away, path)));
-    if going.is_empty() { Ok(0) } else { Ok(store.remove(&going)?) }
+    // A file may have come back while the others were looked at.
+    if going.is_empty() { Ok(0) } else { Ok(store.remove_if(&going, goes)?) }
 }
 
 /// Whether a root can be looked into: one that is not there, or whose disk is not, is offline and nothing

@@ -454,6 +454,22 @@ fn roots_and_skipped_sources_are_remembered() {
 }
 
 #[test]
+fn what_came_back_meanwhile_is_not_removed() {
+    let (_dir, store) = fresh();
+    let sources: Vec<_> = (0..200).map(|at| file(&format!("/{at:03}"))).collect();
+    for source in &sources {
+        store.commit_document(&document(source, "a"), 1).unwrap();
+    }
+    let is_back = std::cell::Cell::new(false);
+    let goes = |source: &Source| {
+        is_back.set(is_back.get() || *source == sources[50]);
+        !(is_back.get() && *source == sources[199])
+    };
+    assert_eq!(store.remove_if(&sources, goes).unwrap(), 199);
+    assert_eq!(store.documents().unwrap()[0].source, sources[199]);
+}
+
+#[test]
 fn removed_text_is_gone_from_the_files_and_they_shrink() {
     let (dir, store) = fresh();
     let secret = "quixotic-marmalade ".repeat(30_000);
