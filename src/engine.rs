@@ -30,6 +30,7 @@ pub use crate::inference::{ChatMessage, Role};
 pub use crate::ingest::{IngestReport, JobProgress, Pace, Skipped, StageSeconds};
 pub use crate::platform::LimitedAllocator;
 pub use crate::search::{Coverage, SearchMode, SearchRequest, SearchResponse};
+pub use crate::storage::QueueCounts;
 pub use crate::telemetry;
 pub use chat::{ChatAnswer, ChatEnd, ChatOptions};
 pub use diagnosis::{Check, Diagnosis};

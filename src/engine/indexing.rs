@@ -47,9 +47,14 @@ struct Begun {
 pub(super) fn index(engine: &Engine, ask: Ask) -> Job {
     jobs::start(engine, label(&ask), |engine, job, cancel| async move {
         let is_change = matches!(ask, Ask::Changes { .. });
+        let is_unasked = is_change || matches!(ask, Ask::Roots(_));
         // Asked at once, so that it is done even when the process ends while it waits.
         let inner = Arc::clone(&engine.inner);
-        let begun = engine.run_blocking(move || begin(&inner.store, ask)).await?;
+        let begun = engine.run_blocking(move || begin(&inner.store, ask)).await;
+        if begun.is_err() && is_unasked {
+            engine.inner.watched.miss();
+        }
+        let begun = begun?;
         let indexing = Indexing { engine: engine.clone(), job, cancel: cancel.clone(), is_change };
         let turn = indexing.turn().await;
         let outcome = match turn {

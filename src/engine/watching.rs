@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
@@ -18,7 +19,7 @@ use crate::storage::{Root, RunLease, StoredRun};
 /// How often is looked which folders there are and at what pace to go.
 const LOOK_INTERVAL: Duration = Duration::from_secs(1);
 
-/// How often a folder that cannot be watched is looked through.
+/// How often a folder that cannot be watched is looked through, and what failed is tried once more.
 const RESCAN_INTERVAL: Duration = Duration::from_mins(5);
 
 /// Whether a folder is kept up to date.
@@ -40,11 +41,20 @@ pub enum RootState {
 
 /// What is watched, for whoever asks.
 #[derive(Debug, Default)]
-pub(super) struct Watched(Mutex<BTreeMap<PathBuf, RootState>>);
+pub(super) struct Watched {
+    roots: Mutex<BTreeMap<PathBuf, RootState>>,
+    /// Whether changes could not be written down.
+    missed: AtomicBool,
+}
 
 impl Watched {
     fn lock(&self) -> MutexGuard<'_, BTreeMap<PathBuf, RootState>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.roots.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Has the folders looked through once more, later: what changed in them is not written down.
+    pub fn miss(&self) {
+        self.missed.store(true, Ordering::Relaxed);
     }
 
     pub fn state(&self, root: &Root) -> RootState {
@@ -173,7 +183,11 @@ pub(super) async fn keep_up(inner: Weak<Inner>) {
     loop {
         let Some(engine) = inner.upgrade().map(|inner| Engine { inner }) else { return };
         keeper.look(&engine).await;
-        keeper.sync_or_warn(&engine).await;
+        if keeper.resumed.elapsed() >= RESCAN_INTERVAL {
+            keeper.resume(&engine).await;
+        } else {
+            keeper.sync_or_warn(&engine).await;
+        }
         drop(engine);
         let changes = tokio::time::timeout(LOOK_INTERVAL, keeper.changes()).await;
         if let (Ok(changes), Some(inner)) = (changes, inner.upgrade()) {
@@ -194,7 +208,9 @@ struct Keeper {
     exclusions: Option<Vec<String>>,
     /// Whether folders have to be looked through because that changed.
     is_outdated: bool,
-    rescanned: Instant,
+    resumed: Instant,
+    /// Whether the time has come to look through what cannot be watched.
+    is_due: bool,
 }
 
 impl Keeper {
@@ -207,7 +223,8 @@ impl Keeper {
             mounts: BTreeMap::new(),
             exclusions: None,
             is_outdated: false,
-            rescanned: Instant::now(),
+            resumed: Instant::now(),
+            is_due: false,
         }
     }
 
@@ -238,9 +255,11 @@ impl Keeper {
         }
     }
 
-    /// Goes on with what other processes left. The folders are watched first: what changes after a run has
+    /// Goes on with what other processes left, or what failed in this one. The folders are watched first: what changes after a run has
     /// listed them would else be missed.
     async fn resume(&mut self, engine: &Engine) {
+        self.resumed = Instant::now();
+        self.is_due = true;
         let left = match engine.adopt().await {
             Ok(left) => left,
             Err(error) => {
@@ -290,16 +309,21 @@ impl Keeper {
                 }
             }
         }
+        if std::mem::take(&mut self.is_due) {
+            let has_missed = engine.inner.watched.missed.swap(false, Ordering::Relaxed);
+            let is_due = |state: &RootState| match state {
+                RootState::Rescanned { .. } => true,
+                RootState::Watched => has_missed,
+                _ => false,
+            };
+            let due = self.roots.iter().filter(|(_, state)| is_due(state)).map(|(path, _)| path);
+            unseen.extend(due.filter(|path| !self.covered.contains(*path)).cloned());
+        }
         self.covered.clear();
         if std::mem::take(&mut self.is_outdated) {
             unseen.extend(self.online().cloned());
         }
         unseen.extend(self.returned(engine).await?);
-        if self.rescanned.elapsed() >= RESCAN_INTERVAL {
-            self.rescanned = Instant::now();
-            let unwatched = |state: &RootState| matches!(state, RootState::Rescanned { .. });
-            unseen.extend(self.roots.iter().filter(|(_, s)| unwatched(s)).map(|(p, _)| p.clone()));
-        }
         engine.inner.watched.lock().clone_from(&self.roots);
         if !unseen.is_empty() {
             drop(indexing::index(engine, Ask::Roots(unseen.into_iter().collect())));
@@ -384,7 +408,7 @@ impl Keeper {
                 "changes came faster than they could be followed; the folders are looked through"
             );
             let roots: Vec<_> = self.online().cloned().collect();
-            engine.inner.missed.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            engine.inner.missed.fetch_add(1, Ordering::Relaxed);
             drop(indexing::index(engine, Ask::Roots(roots)));
             return;
         }
