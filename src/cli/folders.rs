@@ -77,7 +77,7 @@ pub async fn daemon(common: &Common, output: &Output) -> Result<Exit, Failure> {
 async fn asked_to_end() {
     let interrupted = async {
         if tokio::signal::ctrl_c().await.is_err() {
-            std::future::pending().await
+            std::future::pending::<()>().await;
         }
     };
     #[cfg(unix)]

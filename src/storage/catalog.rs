@@ -73,6 +73,19 @@ impl Store {
         })
     }
 
+    /// The size of the source of a document when it was read; `None` when the document has gone.
+    ///
+    /// # Errors
+    /// [`StorageError`] when the store cannot be read.
+    pub fn document_bytes(&self, id: DocumentId) -> Result<Option<u64>, StorageError> {
+        self.read(|connection| {
+            connection
+                .prepare_cached("SELECT bytes FROM documents WHERE id = ?1")?
+                .query_row([record::id_value(id)], |row| record::count(row, 0))
+                .optional()
+        })
+    }
+
     /// The content that the stored version of a source was made from; `None` means that the source
     /// has to be indexed.
     ///

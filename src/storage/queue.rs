@@ -214,9 +214,13 @@ impl Store {
     pub fn end_run(&self, run: RunKey) -> Result<(), StorageError> {
         self.write(|transaction| {
             transaction.execute("DELETE FROM runs WHERE id = ?1", [run.0])?;
-            // Nobody is left who could be in the middle of a long document.
-            transaction
-                .execute("DELETE FROM spare_vectors WHERE NOT EXISTS (SELECT 1 FROM runs)", [])?;
+            // Nobody is left who could be in the middle of a long document; a switch of the model has no
+            // run.
+            transaction.execute(
+                "DELETE FROM spare_vectors WHERE NOT EXISTS (SELECT 1 FROM runs)
+                 AND (SELECT pending FROM state) IS NULL",
+                [],
+            )?;
             Ok(())
         })?;
         // It only marks that somebody is at work.

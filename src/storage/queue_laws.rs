@@ -294,7 +294,16 @@ fn vectors_of_an_unfinished_document_are_kept_until_no_run_is_left() {
     let pairs: Vec<_> = made.inputs.iter().copied().zip(made.embeddings).collect();
     store.keep_vectors(&model("words"), &pairs[..1]).unwrap();
     assert_eq!(known(&store, &file("/a"), &[2, 3]), [true, false]);
+    // A switch of the model has no run, and may be in the middle of a long document.
+    store.commit_document(&document(&file("/z"), "z"), 1).unwrap();
+    store.choose_model(&model("pictures")).unwrap();
+    let (other, _other) = self::run(&store);
+    store.end_run(other).unwrap();
     store.end_run(run).unwrap();
+    assert_eq!(known(&store, &file("/a"), &[2, 3]), [true, false]);
+    store.choose_model(&model("words")).unwrap();
+    let (last, _last) = self::run(&store);
+    store.end_run(last).unwrap();
     assert_eq!(known(&store, &file("/a"), &[2, 3]), [false, false]);
 }
 

@@ -47,7 +47,8 @@ impl Place {
         let engine = Engine::open(self.config()).unwrap();
         let outcome = engine.index(vec![self.files()]).outcome().await;
         assert!(matches!(outcome, JobOutcome::Done(_)), "{outcome:?}");
-        let watched = |status: &Status| status.roots[0].state == RootState::Watched;
+        let watched =
+            |status: &Status| status.roots[0].state == RootState::Watched && status.queue.runs == 0;
         until(&engine, watched).await;
         engine
     }
