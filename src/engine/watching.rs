@@ -290,14 +290,14 @@ impl Keeper {
             self.roots.keys().filter(|path| !wanted.contains_key(*path)).cloned().collect();
         for path in gone {
             self.roots.remove(&path);
-            self.unwatch(&path);
+            self.unwatch(&path).await;
         }
-        let mut unseen = BTreeSet::new();
+        let mut unseen = self.returned(engine).await?;
         for (path, root) in wanted {
             let before = self.roots.get(&path);
             if !ingest::is_online(&root) {
                 if before.is_some_and(|before| *before != RootState::Offline) {
-                    self.unwatch(&path);
+                    self.unwatch(&path).await;
                 }
                 self.roots.insert(path, RootState::Offline);
             } else if before.is_none_or(|before| *before == RootState::Offline) {
@@ -323,7 +323,6 @@ impl Keeper {
         if std::mem::take(&mut self.is_outdated) {
             unseen.extend(self.online().cloned());
         }
-        unseen.extend(self.returned(engine).await?);
         engine.inner.watched.lock().clone_from(&self.roots);
         if !unseen.is_empty() {
             drop(indexing::index(engine, Ask::Roots(unseen.into_iter().collect())));
@@ -361,39 +360,42 @@ impl Keeper {
         Ok(roots)
     }
 
-    /// Takes long for a large tree, so it is done on the blocking pool.
     async fn watch(&mut self, path: PathBuf) -> RootState {
+        match self.on_watch(move |watch| watch.add(&path)).await {
+            Ok(Ok(())) => RootState::Watched,
+            Ok(Err(error)) => RootState::Rescanned { reason: error.to_string() },
+            Err(reason) => RootState::Rescanned { reason },
+        }
+    }
+
+    async fn unwatch(&mut self, path: &Path) {
+        let path = path.to_owned();
+        // Where nothing can be watched there is nothing to let go.
+        let _ = self.on_watch(move |watch| watch.remove(&path)).await;
+    }
+
+    /// Both take long for a large tree, so they are done on the blocking pool.
+    async fn on_watch<T: Send + 'static>(
+        &mut self,
+        body: impl FnOnce(&mut Watch) -> T + Send + 'static,
+    ) -> Result<T, String> {
         let mut watch = match std::mem::replace(&mut self.watch, Err(String::new())) {
             Ok(watch) => watch,
             Err(reason) => {
                 self.watch = Err(reason.clone());
-                return RootState::Rescanned { reason };
+                return Err(reason);
             }
         };
-        let adding = tokio::task::spawn_blocking(move || {
-            let added = watch.add(&path);
-            (watch, added)
+        let done = tokio::task::spawn_blocking(move || {
+            let done = body(&mut watch);
+            (watch, done)
         });
-        match adding.await {
-            Ok((watch, added)) => {
-                self.watch = Ok(watch);
-                match added {
-                    Ok(()) => RootState::Watched,
-                    Err(error) => RootState::Rescanned { reason: error.to_string() },
-                }
-            }
-            Err(error) => {
-                let reason = error.to_string();
-                self.watch = Err(reason.clone());
-                RootState::Rescanned { reason }
-            }
-        }
-    }
-
-    fn unwatch(&mut self, path: &Path) {
-        if let Ok(watch) = &mut self.watch {
-            watch.remove(path);
-        }
+        let (watch, done) = match done.await {
+            Ok((watch, done)) => (Ok(watch), Ok(done)),
+            Err(error) => (Err(error.to_string()), Err(error.to_string())),
+        };
+        self.watch = watch;
+        done
     }
 
     fn follow(&mut self, engine: &Engine, changes: Changes) {

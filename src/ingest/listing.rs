@@ -263,8 +263,18 @@ mod tests {
         }
         let suspect = queue.next().await.unwrap().unwrap();
         let mut next = Box::pin(queue.next());
-        assert!(next.as_mut().now_or_never().is_none());
-        assert_eq!(store.queue_counts().unwrap().extracting, 1);
+        // Long enough for the other to be taken, were it not held back.
+        let counts = async {
+            for _ in 0..50 {
+                let store = Arc::clone(&store);
+                spawn_blocking(move || store.queue_counts()).await.unwrap().unwrap();
+            }
+            store.queue_counts().unwrap()
+        };
+        tokio::select! {
+            _ = &mut next => panic!("it was not held back"),
+            counts = counts => assert_eq!(counts.extracting, 1),
+        }
         drop(suspect);
         assert_eq!(next.await.unwrap().unwrap().file.source.name(), "b");
     }

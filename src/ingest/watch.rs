@@ -104,12 +104,17 @@ impl Watch {
     }
 
     pub fn remove(&mut self, root: &Path) {
-        lock(&self.inbox.roots).remove(root);
-        // It may have gone, and the watch with it; that of a file is its folder's.
-        if self.watcher.unwatch(root).is_err()
-            && let Some(folder) = root.parent()
-        {
-            let _ = self.watcher.unwatch(folder);
+        let mut roots = lock(&self.inbox.roots);
+        roots.remove(root);
+        let is_within = roots.iter().any(|other| root.starts_with(other));
+        drop(roots);
+        if self.watcher.unwatch(root).is_err() {
+            // A file in a folder that is watched anyway, or one for which its folder was watched. Or it
+            // has gone, and the watch with it.
+            match root.parent() {
+                Some(folder) if !is_within => drop(self.watcher.unwatch(folder)),
+                _ => return,
+            }
         }
         // What was watched for others went with it.
         for other in self.touched_by(root) {
@@ -120,8 +125,9 @@ impl Watch {
     /// The roots above and below, and files beside it.
     fn touched_by(&self, root: &Path) -> Vec<PathBuf> {
         let roots = lock(&self.inbox.roots);
-        let folder = root.parent().unwrap_or(root);
-        let is_touched = |other: &&PathBuf| root.starts_with(other) || other.starts_with(folder);
+        let is_touched = |other: &&PathBuf| {
+            root.starts_with(other) || other.starts_with(root) || other.parent() == root.parent()
+        };
         roots.iter().filter(is_touched).cloned().collect()
     }
 
