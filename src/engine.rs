@@ -30,6 +30,7 @@ pub use crate::inference::{ChatMessage, Role};
 pub use crate::ingest::{IngestReport, JobProgress, Pace, Skipped, StageSeconds};
 pub use crate::platform::LimitedAllocator;
 pub use crate::search::{Coverage, SearchMode, SearchRequest, SearchResponse};
+pub use crate::storage::QueueCounts;
 pub use crate::telemetry;
 pub use chat::{ChatAnswer, ChatEnd, ChatOptions};
 pub use diagnosis::{Check, Diagnosis};
@@ -282,7 +283,8 @@ impl Engine {
         .await
     }
 
-    /// Forgets files, folders and sites, entirely; a source is a path or a URL.
+    /// Forgets files, folders and sites, entirely; a source is a path or a URL. What lies in a folder that
+    /// remains is left out of it until it, or a folder above it, is added once more.
     ///
     /// # Errors
     /// When the store fails; then nothing was forgotten.
@@ -399,11 +401,5 @@ fn remove_one(store: &Store, name: &str) -> Result<Option<u64>, EngineError> {
         let removed = store.remove(&[source])?;
         return Ok((removed > 0).then_some(removed));
     }
-    let path = platform::resolve(name.as_ref());
-    let was_root = store.remove_root(&path)?;
-    let sources = store.sources_under(&path)?;
-    if sources.is_empty() {
-        return Ok(was_root.then_some(0));
-    }
-    Ok(Some(store.remove(&sources)?))
+    Ok(store.remove_under(&platform::resolve(name.as_ref()))?)
 }

@@ -8,6 +8,7 @@ mod context;
 #[cfg(test)]
 mod edit_laws;
 mod error;
+mod exclusion;
 mod gate;
 mod listing;
 mod memory;
@@ -25,6 +26,7 @@ mod vanished;
 mod watch;
 
 pub use error::IngestError;
+pub use exclusion::Exclusions;
 pub use gate::{Gate, Pace};
 pub use pipeline::{Pipeline, PipelineModel};
 pub use plan::{EmbeddingCost, PlannedDocument};

@@ -23,6 +23,7 @@ mod model;
 mod passages;
 mod queue;
 mod record;
+mod removal;
 mod reuse;
 mod schema;
 mod switch;
@@ -45,7 +46,9 @@ pub use lease::ModelLease;
 pub use ledger::{FileStamp, Root, SkippedSource};
 pub use model::{EmbeddingModel, ModelKey, ModelUse, StoredModel};
 pub use passages::StoredPassage;
-pub use queue::{QueueCounts, QueuedFile, RunKey, RunLease, Settlement, SourceStamp, StoredRun};
+pub use queue::{
+    QueueCounts, QueuedFile, RunKey, RunLease, SUSPECT_ATTEMPTS, Settlement, SourceStamp, StoredRun,
+};
 pub use reuse::Twin;
 pub use switch::{DocumentVersion, NewVectors, Switch, SwitchEnd};
 pub use write::Settled;

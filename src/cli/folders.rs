@@ -57,10 +57,10 @@ pub async fn daemon(common: &Common, output: &Output) -> Result<Exit, Failure> {
     let config = Config { keeps_up: true, switches_model: true, ..common.config()? };
     let engine = Engine::open(config)?;
     let mut events = engine.events();
+    let mut asked_to_end = std::pin::pin!(asked_to_end());
     loop {
         tokio::select! {
-            // An error says that the signal cannot be had; then a kill has to do.
-            Ok(()) = tokio::signal::ctrl_c() => break,
+            () = &mut asked_to_end => break,
             event = events.recv() => match event {
                 Ok(event) => say(output, &event)?,
                 Err(RecvError::Lagged(_)) => {}
@@ -70,6 +70,30 @@ pub async fn daemon(common: &Common, output: &Output) -> Result<Exit, Failure> {
     }
     engine.close().await;
     Ok(Exit::Done)
+}
+
+/// Ctrl-C, or what a system sends to programs before it kills them. A signal that cannot be had never comes;
+/// then a kill has to do.
+async fn asked_to_end() {
+    let interrupted = async {
+        if tokio::signal::ctrl_c().await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    };
+    #[cfg(unix)]
+    let terminated = async {
+        use tokio::signal::unix::{SignalKind, signal};
+        match signal(SignalKind::terminate()) {
+            Ok(mut terminate) => drop(terminate.recv().await),
+            Err(_) => std::future::pending().await,
+        }
+    };
+    #[cfg(not(unix))]
+    let terminated = std::future::pending::<()>();
+    tokio::select! {
+        () = interrupted => {}
+        () = terminated => {}
+    }
 }
 
 fn say(output: &Output, event: &EngineEvent) -> Result<(), Failure> {

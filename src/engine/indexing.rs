@@ -4,12 +4,11 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use tokio::sync::watch;
+use tokio::sync::{OwnedMutexGuard, watch};
 
 use super::{
     Engine, EngineError, EngineEvent, IngestReport, Job, JobId, JobOutcome, Skipped, jobs,
 };
-use crate::config::Settings;
 use crate::gpu::Priority;
 use crate::ingest::{self, FileRun, Gate, IngestError, Outcome};
 use crate::platform;
@@ -37,7 +36,8 @@ pub(super) enum Ask {
 /// A run that is written down, so that it is gone on with whatever happens.
 struct Begun {
     key: RunKey,
-    _lease: RunLease,
+    /// Kept until the run is ended: whoever else has it may go on with it.
+    lease: RunLease,
     roots: Vec<Root>,
     offline: Vec<Root>,
     only: Option<BTreeSet<PathBuf>>,
@@ -47,13 +47,22 @@ struct Begun {
 pub(super) fn index(engine: &Engine, ask: Ask) -> Job {
     jobs::start(engine, label(&ask), |engine, job, cancel| async move {
         let is_change = matches!(ask, Ask::Changes { .. });
+        let is_unasked = is_change || matches!(ask, Ask::Roots(_));
         // Asked at once, so that it is done even when the process ends while it waits.
         let inner = Arc::clone(&engine.inner);
-        let begun = engine.run_blocking(move || begin(&inner.store, ask)).await?;
-        let key = begun.key;
+        let begun = engine.run_blocking(move || begin(&inner.store, ask)).await;
+        if begun.is_err() && is_unasked {
+            engine.inner.watched.miss();
+        }
+        let begun = begun?;
         let indexing = Indexing { engine: engine.clone(), job, cancel: cancel.clone(), is_change };
-        let outcome = indexing.run(begun).await;
-        indexing.end(key, &outcome).await?;
+        let turn = indexing.turn().await;
+        let outcome = match turn {
+            Some(_) => indexing.run(&begun).await,
+            None => Ok(Outcome::Cancelled(IngestReport::default())),
+        };
+        indexing.end(begun.key, &outcome).await?;
+        drop((begun.lease, turn));
         let outcome = outcome?;
         if !is_change {
             engine.settle_indexes(cancel).await?;
@@ -77,12 +86,16 @@ fn begin(store: &crate::storage::Store, ask: Ask) -> Result<Begun, EngineError> 
             (paths, None, rest)
         }
         Ask::Roots(roots) => {
+            let roots = still(store, roots)?;
             let rest = left(store, &roots)?;
             (roots, None, rest)
         }
-        Ask::Again(paths) => (paths, None, None),
-        Ask::Changes { roots, only } => (roots, Some(only), None),
-        Ask::Rest(run, lease) => (run.paths, run.only, Some((run.key, lease))),
+        Ask::Again(paths) => {
+            let paths: BTreeSet<_> = paths.into_iter().collect();
+            (above(&store.roots()?, &paths), Some(paths), None)
+        }
+        Ask::Changes { roots, only } => (still(store, roots)?, Some(only), None),
+        Ask::Rest(run, lease) => (still(store, run.paths)?, run.only, Some((run.key, lease))),
     };
     let known = store.roots()?;
     let root = |path: &PathBuf| {
@@ -102,7 +115,25 @@ fn begin(store: &crate::storage::Store, ask: Ask) -> Result<Begun, EngineError> 
         None => store.begin_run(&paths, only.as_ref(), platform::now_seconds())?,
     };
     let roots = |roots: Vec<(Root, bool)>| roots.into_iter().map(|(root, _)| root).collect();
-    Ok(Begun { key, _lease: lease, roots: roots(online), offline: roots(offline), only })
+    Ok(Begun { key, lease, roots: roots(online), offline: roots(offline), only })
+}
+
+/// The roots that these paths lie in, whose rules hold for them: a link that leads out of a folder is not
+/// followed by asking for it once more. What lies in none was named itself and was not there.
+fn above(roots: &[Root], paths: &BTreeSet<PathBuf>) -> Vec<PathBuf> {
+    let above = roots.iter().map(|root| &root.path);
+    let mut above: BTreeSet<_> =
+        above.filter(|root| paths.iter().any(|path| path.starts_with(root))).collect();
+    let is_within = |path: &&PathBuf| roots.iter().any(|root| path.starts_with(&root.path));
+    above.extend(paths.iter().filter(|path| !is_within(path)));
+    above.into_iter().cloned().collect()
+}
+
+/// Of these folders, those that were not removed meanwhile.
+fn still(store: &crate::storage::Store, paths: Vec<PathBuf>) -> Result<Vec<PathBuf>, EngineError> {
+    let known = store.roots()?;
+    let is_known = |path: &PathBuf| known.iter().any(|root| root.path == *path);
+    Ok(paths.into_iter().filter(is_known).collect())
 }
 
 /// A run of the same paths that a process did not end.
@@ -129,19 +160,22 @@ struct Indexing {
 }
 
 impl Indexing {
-    async fn run(&self, begun: Begun) -> Result<Outcome, EngineError> {
-        let engine = &self.engine;
-        let jobs = &engine.inner.jobs;
+    /// `None` when the job is cancelled before its turn.
+    async fn turn(&self) -> Option<OwnedMutexGuard<()>> {
+        let jobs = &self.engine.inner.jobs;
         let turn = Arc::clone(if self.is_change { &jobs.changes_turn } else { &jobs.turn });
         let mut cancel = self.cancel.clone();
-        let _turn = tokio::select! {
-            turn = turn.lock_owned() => turn,
-            _ = cancel.wait_for(|cancel| *cancel) => {
-                return Ok(Outcome::Cancelled(IngestReport::default()));
-            }
-        };
+        tokio::select! {
+            turn = turn.lock_owned() => Some(turn),
+            _ = cancel.wait_for(|cancel| *cancel) => None,
+        }
+    }
+
+    async fn run(&self, begun: &Begun) -> Result<Outcome, EngineError> {
+        let engine = &self.engine;
         let mut model = engine.model().await?;
-        let Begun { key, roots, offline, only, _lease } = begun;
+        let Begun { key, roots, offline, only, .. } = begun;
+        let key = *key;
         let is_small = self.is_change || matches!(roots.as_slice(), [root] if root.path.is_file());
         let priority = if is_small { Priority::Interactive } else { Priority::Background };
         let outcome = loop {
@@ -153,7 +187,9 @@ impl Indexing {
                 gate: self.gate(),
                 cancel: self.cancel.clone(),
             };
-            let pipeline = engine.pipeline(&model).with_limits(self.limits().await?);
+            let inner = Arc::clone(&engine.inner);
+            let limits = engine.run_blocking(move || inner.limits()).await?;
+            let pipeline = engine.pipeline(&model).with_limits(limits);
             let outcome = ingest::index_paths(&pipeline, run, |progress| {
                 engine.emit(EngineEvent::JobProgress { job: self.job, progress });
             })
@@ -171,11 +207,13 @@ impl Indexing {
             engine.run_blocking(move || Ok(inner.store.put_back(key)?)).await?;
         };
         let caught_up = engine.catch_up().await;
-        engine.announce_change();
+        if matches!(caught_up, Ok(true)) {
+            engine.announce_change();
+        }
         let mut outcome = outcome?;
         caught_up?;
         let (Outcome::Done(report) | Outcome::Cancelled(report)) = &mut outcome;
-        report.skipped.extend(offline.into_iter().map(|root| Skipped {
+        report.skipped.extend(offline.iter().map(|root| Skipped {
             source: root.path.display().to_string(),
             reason: OFFLINE.to_owned(),
             attempts: 0,
@@ -187,20 +225,6 @@ impl Indexing {
     fn gate(&self) -> Gate {
         let inner = &self.engine.inner;
         if inner.config.keeps_up { Gate::new(inner.pace.subscribe()) } else { Gate::open() }
-    }
-
-    /// As they are now: a person may have changed the settings since the start.
-    async fn limits(&self) -> Result<crate::config::Limits, EngineError> {
-        let inner = Arc::clone(&self.engine.inner);
-        self.engine
-            .run_blocking(move || {
-                let limits = inner.config.limits.clone();
-                Ok(match Settings::load_if_there(&inner.config.data_dir)? {
-                    Some(settings) => settings.limits(&limits),
-                    None => limits,
-                })
-            })
-            .await
     }
 
     /// Forgets a run that is over. One that failed, or that ends because the engine closes, is taken up

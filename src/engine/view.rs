@@ -125,7 +125,7 @@ impl Status {
         let settings = Settings::load(data_dir)?;
         let queue = QueueStatus {
             counts: store.queue_counts()?,
-            runs: store.runs()?.len() as u64,
+            runs: store.run_count()?,
             pace: if settings.paused { Pace::Paused } else { *inner.pace.borrow() },
         };
         let device = match &model {

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
@@ -10,15 +11,15 @@ use tracing::warn;
 
 use super::indexing::{self, Ask};
 use super::{Engine, EngineError, EngineEvent, Inner};
-use crate::config::{BatteryPolicy, Settings};
-use crate::ingest::{self, Changes, Pace, Watch};
+use crate::config::{BatteryPolicy, Limits, Settings};
+use crate::ingest::{self, Changes, Exclusions, Pace, Watch};
 use crate::platform::{self, Power};
-use crate::storage::Root;
+use crate::storage::{Root, RunLease, StoredRun};
 
 /// How often is looked which folders there are and at what pace to go.
 const LOOK_INTERVAL: Duration = Duration::from_secs(1);
 
-/// How often a folder that cannot be watched is looked through.
+/// How often a folder that cannot be watched is looked through, and what failed is tried once more.
 const RESCAN_INTERVAL: Duration = Duration::from_mins(5);
 
 /// Whether a folder is kept up to date.
@@ -40,11 +41,20 @@ pub enum RootState {
 
 /// What is watched, for whoever asks.
 #[derive(Debug, Default)]
-pub(super) struct Watched(Mutex<BTreeMap<PathBuf, RootState>>);
+pub(super) struct Watched {
+    roots: Mutex<BTreeMap<PathBuf, RootState>>,
+    /// Whether changes could not be written down.
+    missed: AtomicBool,
+}
 
 impl Watched {
     fn lock(&self) -> MutexGuard<'_, BTreeMap<PathBuf, RootState>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.roots.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Has the folders looked through once more, later: what changed in them is not written down.
+    pub fn miss(&self) {
+        self.missed.store(true, Ordering::Relaxed);
     }
 
     pub fn state(&self, root: &Root) -> RootState {
@@ -115,28 +125,19 @@ impl Engine {
         Ok(indexing::index(self, Ask::Again(paths)))
     }
 
-    /// Goes on with what other processes left.
-    async fn resume(&self) -> Result<Vec<PathBuf>, EngineError> {
+    /// Takes over the runs that nobody is at work on.
+    async fn adopt(&self) -> Result<Vec<(StoredRun, RunLease)>, EngineError> {
         let inner = Arc::clone(&self.inner);
-        let left = self
-            .run_blocking(move || {
-                let mut left = Vec::new();
-                for run in inner.store.runs()? {
-                    if let Some(lease) = inner.store.adopt_run(run.key)? {
-                        left.push((run, lease));
-                    }
+        self.run_blocking(move || {
+            let mut left = Vec::new();
+            for run in inner.store.runs()? {
+                if let Some(lease) = inner.store.adopt_run(run.key)? {
+                    left.push((run, lease));
                 }
-                Ok(left)
-            })
-            .await?;
-        let mut resumed = Vec::new();
-        for (run, lease) in left {
-            if run.only.is_none() {
-                resumed.extend(run.paths.clone());
             }
-            drop(indexing::index(self, Ask::Rest(run, lease)));
-        }
-        Ok(resumed)
+            Ok(left)
+        })
+        .await
     }
 
     async fn roots(&self) -> Result<Vec<Root>, EngineError> {
@@ -146,6 +147,15 @@ impl Engine {
 }
 
 impl Inner {
+    /// As they are now: a person may have changed the settings since the start.
+    pub(super) fn limits(&self) -> Result<Limits, EngineError> {
+        let limits = self.config.limits.clone();
+        Ok(match Settings::load_if_there(&self.config.data_dir)? {
+            Some(settings) => settings.limits(&limits),
+            None => limits,
+        })
+    }
+
     fn set_pace(&self, pace: Pace) -> bool {
         self.pace.send_if_modified(|now| std::mem::replace(now, pace) != pace)
     }
@@ -168,16 +178,15 @@ pub(super) async fn keep_up(inner: Weak<Inner>) {
     let Some(engine) = inner.upgrade().map(|inner| Engine { inner }) else { return };
     let mut keeper = Keeper::new(&engine.inner.config.data_dir);
     keeper.look(&engine).await;
-    match engine.resume().await {
-        Ok(resumed) => keeper.covered.extend(resumed),
-        Err(error) => warn!(%error, "what an earlier start left is not gone on with"),
-    }
+    keeper.resume(&engine).await;
     drop(engine);
     loop {
         let Some(engine) = inner.upgrade().map(|inner| Engine { inner }) else { return };
         keeper.look(&engine).await;
-        if let Err(error) = keeper.sync(&engine).await {
-            warn!(%error, "the watched folders are not known");
+        if keeper.resumed.elapsed() >= RESCAN_INTERVAL {
+            keeper.resume(&engine).await;
+        } else {
+            keeper.sync_or_warn(&engine).await;
         }
         drop(engine);
         let changes = tokio::time::timeout(LOOK_INTERVAL, keeper.changes()).await;
@@ -191,15 +200,32 @@ pub(super) async fn keep_up(inner: Weak<Inner>) {
 struct Keeper {
     watch: Result<Watch, String>,
     roots: BTreeMap<PathBuf, RootState>,
-    /// Roots that are being looked through already.
+    /// Roots that the runs which were just taken over look through.
     covered: BTreeSet<PathBuf>,
-    rescanned: Instant,
+    /// Where other disks are mounted in them, and whether they are now.
+    mounts: BTreeMap<PathBuf, bool>,
+    /// What a person left out when it was last looked.
+    exclusions: Option<Vec<String>>,
+    /// Whether folders have to be looked through because that changed.
+    is_outdated: bool,
+    resumed: Instant,
+    /// Whether the time has come to look through what cannot be watched.
+    is_due: bool,
 }
 
 impl Keeper {
     fn new(data_dir: &Path) -> Self {
         let watch = Watch::new(platform::resolve(data_dir)).map_err(|error| error.to_string());
-        Self { watch, roots: BTreeMap::new(), covered: BTreeSet::new(), rescanned: Instant::now() }
+        Self {
+            watch,
+            roots: BTreeMap::new(),
+            covered: BTreeSet::new(),
+            mounts: BTreeMap::new(),
+            exclusions: None,
+            is_outdated: false,
+            resumed: Instant::now(),
+            is_due: false,
+        }
     }
 
     async fn changes(&self) -> Changes {
@@ -209,17 +235,49 @@ impl Keeper {
         }
     }
 
-    /// Sees to the pace.
-    async fn look(&self, engine: &Engine) {
+    /// Sees to the pace, and to what a person leaves out.
+    async fn look(&mut self, engine: &Engine) {
         let inner = Arc::clone(&engine.inner);
         let look = move || {
+            let limits = inner.limits()?;
             let settings = Settings::load(&inner.config.data_dir)?;
-            Ok(inner.set_pace(pace(&settings)))
+            Ok((inner.set_pace(pace(&settings)), limits.exclusions))
         };
         match engine.run_blocking(look).await {
-            Ok(true) => engine.emit(EngineEvent::Pace(*engine.inner.pace.borrow())),
-            Ok(false) => {}
-            Err(error) => warn!(%error, "indexing goes on at the pace it has"),
+            Ok((is_other_pace, exclusions)) => {
+                if is_other_pace {
+                    engine.emit(EngineEvent::Pace(*engine.inner.pace.borrow()));
+                }
+                let before = self.exclusions.replace(exclusions);
+                self.is_outdated |= before.is_some() && before != self.exclusions;
+            }
+            Err(error) => warn!(%error, "indexing goes on as it does"),
+        }
+    }
+
+    /// Goes on with what other processes left, or what failed in this one. The folders are watched first: what changes after a run has
+    /// listed them would else be missed.
+    async fn resume(&mut self, engine: &Engine) {
+        self.resumed = Instant::now();
+        self.is_due = true;
+        let left = match engine.adopt().await {
+            Ok(left) => left,
+            Err(error) => {
+                warn!(%error, "what an earlier start left is not gone on with");
+                return;
+            }
+        };
+        let whole = left.iter().filter(|(run, _)| run.only.is_none());
+        self.covered = whole.flat_map(|(run, _)| run.paths.clone()).collect();
+        self.sync_or_warn(engine).await;
+        for (run, lease) in left {
+            drop(indexing::index(engine, Ask::Rest(run, lease)));
+        }
+    }
+
+    async fn sync_or_warn(&mut self, engine: &Engine) {
+        if let Err(error) = self.sync(engine).await {
+            warn!(%error, "the watched folders are not known");
         }
     }
 
@@ -232,88 +290,144 @@ impl Keeper {
             self.roots.keys().filter(|path| !wanted.contains_key(*path)).cloned().collect();
         for path in gone {
             self.roots.remove(&path);
-            self.unwatch(&path);
+            self.unwatch(&path).await;
         }
-        let mut unseen = Vec::new();
+        let mut unseen = self.returned(engine).await?;
         for (path, root) in wanted {
             let before = self.roots.get(&path);
             if !ingest::is_online(&root) {
                 if before.is_some_and(|before| *before != RootState::Offline) {
-                    self.unwatch(&path);
+                    self.unwatch(&path).await;
                 }
                 self.roots.insert(path, RootState::Offline);
             } else if before.is_none_or(|before| *before == RootState::Offline) {
                 let watched = self.watch(path.clone()).await;
                 self.roots.insert(path.clone(), watched);
-                // A run that was taken up lists it anyway.
-                if !self.covered.remove(&path) {
-                    unseen.push(path);
+                // A run that is taken over lists it anyway.
+                if !self.covered.contains(&path) {
+                    unseen.insert(path);
                 }
             }
         }
-        if self.rescanned.elapsed() >= RESCAN_INTERVAL {
-            self.rescanned = Instant::now();
-            let unwatched = |state: &RootState| matches!(state, RootState::Rescanned { .. });
-            unseen.extend(self.roots.iter().filter(|(_, s)| unwatched(s)).map(|(p, _)| p.clone()));
+        if std::mem::take(&mut self.is_due) {
+            let has_missed = engine.inner.watched.missed.swap(false, Ordering::Relaxed);
+            let is_due = |state: &RootState| match state {
+                RootState::Rescanned { .. } => true,
+                RootState::Watched => has_missed,
+                _ => false,
+            };
+            let due = self.roots.iter().filter(|(_, state)| is_due(state)).map(|(path, _)| path);
+            unseen.extend(due.filter(|path| !self.covered.contains(*path)).cloned());
+        }
+        self.covered.clear();
+        if std::mem::take(&mut self.is_outdated) {
+            unseen.extend(self.online().cloned());
         }
         engine.inner.watched.lock().clone_from(&self.roots);
         if !unseen.is_empty() {
-            drop(indexing::index(engine, Ask::Roots(unseen)));
+            drop(indexing::index(engine, Ask::Roots(unseen.into_iter().collect())));
         }
         Ok(())
     }
 
-    /// Takes long for a large tree, so it is done on the blocking pool.
+    fn online(&self) -> impl Iterator<Item = &PathBuf> {
+        let is_there = |state: &RootState| *state != RootState::Offline;
+        self.roots.iter().filter(move |(_, state)| is_there(state)).map(|(path, _)| path)
+    }
+
+    /// Roots in which a disk was mounted again since the last time. The watch does not see into it yet.
+    async fn returned(&mut self, engine: &Engine) -> Result<BTreeSet<PathBuf>, EngineError> {
+        let inner = Arc::clone(&engine.inner);
+        let look = move || {
+            let looked = |mount: PathBuf| {
+                let is_there = platform::is_mount_point(&mount);
+                (mount, is_there)
+            };
+            Ok(inner.store.mounts()?.into_iter().map(looked).collect())
+        };
+        let mounts: BTreeMap<PathBuf, bool> = engine.run_blocking(look).await?;
+        let is_back = |(mount, is_there): &(&PathBuf, &bool)| {
+            **is_there && self.mounts.get(*mount) == Some(&false)
+        };
+        let back: Vec<&PathBuf> = mounts.iter().filter(is_back).map(|(mount, _)| mount).collect();
+        let holds = |root: &&PathBuf| back.iter().any(|mount| mount.starts_with(root));
+        let roots: BTreeSet<PathBuf> = self.online().filter(holds).cloned().collect();
+        self.mounts = mounts;
+        for root in &roots {
+            let watched = self.watch(root.clone()).await;
+            self.roots.insert(root.clone(), watched);
+        }
+        Ok(roots)
+    }
+
     async fn watch(&mut self, path: PathBuf) -> RootState {
+        match self.on_watch(move |watch| watch.add(&path)).await {
+            Ok(Ok(())) => RootState::Watched,
+            Ok(Err(error)) => RootState::Rescanned { reason: error.to_string() },
+            Err(reason) => RootState::Rescanned { reason },
+        }
+    }
+
+    async fn unwatch(&mut self, path: &Path) {
+        let path = path.to_owned();
+        // Where nothing can be watched there is nothing to let go.
+        let _ = self.on_watch(move |watch| watch.remove(&path)).await;
+    }
+
+    /// Both take long for a large tree, so they are done on the blocking pool.
+    async fn on_watch<T: Send + 'static>(
+        &mut self,
+        body: impl FnOnce(&mut Watch) -> T + Send + 'static,
+    ) -> Result<T, String> {
         let mut watch = match std::mem::replace(&mut self.watch, Err(String::new())) {
             Ok(watch) => watch,
             Err(reason) => {
                 self.watch = Err(reason.clone());
-                return RootState::Rescanned { reason };
+                return Err(reason);
             }
         };
-        let adding = tokio::task::spawn_blocking(move || {
-            let added = watch.add(&path);
-            (watch, added)
+        let done = tokio::task::spawn_blocking(move || {
+            let done = body(&mut watch);
+            (watch, done)
         });
-        match adding.await {
-            Ok((watch, added)) => {
-                self.watch = Ok(watch);
-                match added {
-                    Ok(()) => RootState::Watched,
-                    Err(error) => RootState::Rescanned { reason: error.to_string() },
-                }
-            }
-            Err(error) => {
-                let reason = error.to_string();
-                self.watch = Err(reason.clone());
-                RootState::Rescanned { reason }
-            }
-        }
+        let (watch, done) = match done.await {
+            Ok((watch, done)) => (Ok(watch), Ok(done)),
+            Err(error) => (Err(error.to_string()), Err(error.to_string())),
+        };
+        self.watch = watch;
+        done
     }
 
-    fn unwatch(&mut self, path: &Path) {
-        if let Ok(watch) = &mut self.watch {
-            watch.remove(path);
+    fn follow(&mut self, engine: &Engine, changes: Changes) {
+        if let Some(reason) = changes.refused {
+            // Which of them is not said.
+            for state in self.roots.values_mut().filter(|state| **state == RootState::Watched) {
+                *state = RootState::Rescanned { reason: reason.clone() };
+            }
         }
-    }
-
-    fn follow(&self, engine: &Engine, changes: Changes) {
-        let is_there = |state: &RootState| *state != RootState::Offline;
-        let there = self.roots.iter().filter(|(_, state)| is_there(state)).map(|(path, _)| path);
         if changes.missed {
             warn!(
                 "changes came faster than they could be followed; the folders are looked through"
             );
-            let roots: Vec<_> = there.cloned().collect();
-            engine.inner.missed.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            let roots: Vec<_> = self.online().cloned().collect();
+            engine.inner.missed.fetch_add(1, Ordering::Relaxed);
             drop(indexing::index(engine, Ask::Roots(roots)));
             return;
         }
-        let touched = |root: &&PathBuf| changes.places.iter().any(|place| place.starts_with(root));
-        let roots: Vec<_> = there.filter(touched).cloned().collect();
+        let only = self.followed(changes.places);
+        let touched = |root: &&PathBuf| only.iter().any(|place| place.starts_with(root));
+        let roots: Vec<_> = self.online().filter(touched).cloned().collect();
         if !roots.is_empty() {
-            drop(indexing::index(engine, Ask::Changes { roots, only: changes.places }));
+            drop(indexing::index(engine, Ask::Changes { roots, only }));
         }
+    }
+
+    /// Without what is left out anyway: programs write there all the time.
+    fn followed(&self, places: BTreeSet<PathBuf>) -> BTreeSet<PathBuf> {
+        let root = |path: &PathBuf| Root { path: path.clone(), watched: true, is_mount: false };
+        let roots: Vec<Root> = self.roots.keys().map(root).collect();
+        let patterns = self.exclusions.as_deref().unwrap_or_default();
+        let exclusions = Exclusions::new(&roots, patterns);
+        places.into_iter().filter(|place| !exclusions.cover(place, place.is_dir())).collect()
     }
 }

@@ -20,6 +20,8 @@ pub enum IngestError {
         "only {free_mb} MB are free on the disk of {path}; free some and run again, nothing was lost"
     )]
     DiskFull { path: PathBuf, free_mb: u64 },
+    #[error("what was to be indexed was removed meanwhile")]
+    Removed,
     #[error("a worker of the indexing run crashed: {0}")]
     Worker(String),
 }

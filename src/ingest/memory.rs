@@ -27,7 +27,15 @@ impl MemoryBudget {
     /// more goes alone.
     pub(super) async fn reserve(&self, file_bytes: u64) -> OwnedSemaphorePermit {
         let bytes = file_bytes.saturating_mul(BYTES_PER_BYTE).max(BYTES_MIN);
-        let kib = u32::try_from(bytes >> 10).unwrap_or(u32::MAX).min(self.kib);
+        self.take(u32::try_from(bytes >> 10).unwrap_or(u32::MAX).min(self.kib)).await
+    }
+
+    /// Waits until nothing else is under way.
+    pub(super) async fn reserve_all(&self) -> OwnedSemaphorePermit {
+        self.take(self.kib).await
+    }
+
+    async fn take(&self, kib: u32) -> OwnedSemaphorePermit {
         match Arc::clone(&self.free).acquire_many_owned(kib).await {
             Ok(permit) => permit,
             Err(_) => unreachable!("nobody closes the semaphore"),

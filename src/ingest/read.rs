@@ -130,6 +130,7 @@ pub(super) mod tests {
             stamp: None,
             place: 0,
             attempts: 0,
+            generation: 0,
         };
         let pipeline = pipeline(&dir.path().join("data"), limits.clone());
         read_file(&pipeline, &path, &file, limits).unwrap()

@@ -6,9 +6,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use futures_util::stream::{self, StreamExt as _};
-use tokio::sync::watch;
+use tokio::sync::{OwnedSemaphorePermit, watch};
 use tokio::task::spawn_blocking;
 
+use super::memory::MemoryBudget;
 use super::progress::Meter;
 use super::{IngestError, IngestReport, JobProgress, Outcome, Pipeline, Skipped};
 use crate::data::{ChangeNumber, ChunkedDocument, DocumentId, EmbeddedDocument};
@@ -65,6 +66,7 @@ async fn embed_missing(
     counts: &Arc<Counts>,
     writing: &Arc<tokio::sync::Mutex<()>>,
 ) -> Result<(), IngestError> {
+    let memory = MemoryBudget::new(pipeline.limits().memory_bytes);
     let mut after = None;
     loop {
         let (store, counted) = (Arc::clone(pipeline.store()), Arc::clone(counts));
@@ -82,7 +84,7 @@ async fn embed_missing(
         };
         let mut made = std::pin::pin!(
             stream::iter(ids)
-                .map(|id| embed_one(pipeline, id, counts))
+                .map(|id| embed_in(&memory, pipeline, id, counts))
                 .buffer_unordered(TOGETHER_MAX)
                 .ready_chunks(TOGETHER_MAX)
         );
@@ -91,8 +93,9 @@ async fn embed_missing(
                 group.into_iter().filter_map(Result::transpose).collect::<Result<_, _>>()?;
             let (pipeline, counts) = (pipeline.clone(), Arc::clone(counts));
             let turn = Arc::clone(writing).lock_owned().await;
+            let (group, memory): (Vec<_>, Vec<_>) = group.into_iter().unzip();
             let commit = move || {
-                let _turn = turn;
+                let (_turn, _memory) = (turn, memory);
                 let added = pipeline.commit_vectors(&group)?;
                 counts.added(added, &group);
                 Ok::<_, IngestError>(())
@@ -101,6 +104,19 @@ async fn embed_missing(
         }
         after = Some(last);
     }
+}
+
+/// With the memory that the document takes until its vectors are stored.
+async fn embed_in(
+    memory: &MemoryBudget,
+    pipeline: &Pipeline,
+    id: DocumentId,
+    counts: &Counts,
+) -> Result<Option<(NewVectors, OwnedSemaphorePermit)>, IngestError> {
+    let store = Arc::clone(pipeline.store());
+    let bytes = spawn_blocking(move || store.document_bytes(id)).await??;
+    let memory = memory.reserve(bytes.unwrap_or(0)).await;
+    Ok(embed_one(pipeline, id, counts).await?.map(|new| (new, memory)))
 }
 
 /// `None` when the document has gone.

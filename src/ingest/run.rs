@@ -7,6 +7,7 @@ use futures_util::stream::{self, Stream, StreamExt as _};
 use tokio::sync::{OwnedSemaphorePermit, watch};
 use tokio::task::spawn_blocking;
 
+use super::listing::InHand;
 use super::memory::MemoryBudget;
 use super::read::{READERS, ReadFile, SkippedFile, passing, read_file};
 use super::scan::Scope;
@@ -16,7 +17,7 @@ use super::{
 };
 use crate::data::{ChunkedDocument, Document, EmbeddedDocument, Source};
 use crate::gpu::{GpuError, Priority};
-use crate::storage::{QueuedFile, Root, RunKey, Settled, SkippedSource, SourceStamp};
+use crate::storage::{FileStamp, Root, RunKey, Settled, SkippedSource, SourceStamp};
 
 /// What to index, and when to stop.
 #[derive(Debug)]
@@ -36,7 +37,7 @@ pub struct FileRun {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Outcome {
     Done(IngestReport),
-    /// What was committed before the cancellation stays.
+    /// By a person, who may also have removed what was to be indexed. What was committed before stays.
     Cancelled(IngestReport),
 }
 
@@ -79,19 +80,24 @@ pub async fn index_paths(
     run: FileRun,
     progress: impl FnMut(JobProgress),
 ) -> Result<Outcome, IngestError> {
-    let tally = SharedTally::default();
+    let (started, tally) = (Instant::now(), SharedTally::default());
     let FileRun { key, roots, only, priority, gate, cancel } = run;
     let scope = Scope {
         roots: roots.iter().map(|root| root.path.clone()).collect(),
         only: only.clone().map(Arc::new),
     };
-    let queued = listing::queued(pipeline, key, scope, tally.clone(), gate);
+    let memory = MemoryBudget::new(pipeline.limits().memory_bytes);
+    let queued = listing::queued(pipeline, key, scope, tally.clone(), (gate, memory));
     let read = read_files(pipeline, queued, tally.clone());
     let way = Way { run: Some(key), priority };
-    let outcome = drive(pipeline, read, way, cancel, &tally, progress).await?;
+    let outcome = match drive(pipeline, read, way, cancel, &tally, progress).await {
+        Err(IngestError::Removed) => Outcome::Cancelled(tally.lock().report(started.elapsed())),
+        outcome => outcome?,
+    };
     let Outcome::Done(mut report) = outcome else { return Ok(outcome) };
     let store = Arc::clone(pipeline.store());
-    let forget = move || vanished::forget(&store, &roots, only.as_ref());
+    let exclusions = pipeline.limits().exclusions.clone();
+    let forget = move || vanished::forget(&store, &roots, only.as_ref(), &exclusions);
     report.removed += spawn_blocking(forget).await??;
     Ok(Outcome::Done(report))
 }
@@ -128,41 +134,43 @@ pub async fn index_documents(
 /// Reads on as many threads as there are cores, in whichever order they finish.
 fn read_files(
     pipeline: &Pipeline,
-    queued: impl Stream<Item = Result<QueuedFile, IngestError>>,
+    queued: impl Stream<Item = Result<InHand, IngestError>>,
     tally: SharedTally,
 ) -> impl Stream<Item = Result<Item, IngestError>> {
     let pipeline = pipeline.clone();
-    let memory = MemoryBudget::new(pipeline.limits().memory_bytes);
     queued
         .map(move |file| {
-            let (pipeline, tally, memory) = (pipeline.clone(), tally.clone(), memory.clone());
-            async move { read_one(pipeline, file?, tally, memory).await }
+            let (pipeline, tally) = (pipeline.clone(), tally.clone());
+            async move { read_one(pipeline, file?, tally).await }
         })
         .buffer_unordered(readers())
 }
 
 async fn read_one(
     pipeline: Pipeline,
-    file: QueuedFile,
+    InHand { file, memory }: InHand,
     tally: SharedTally,
-    memory: MemoryBudget,
 ) -> Result<Item, IngestError> {
     let bytes = file.bytes;
     let path = file.source.path().map(Path::to_owned).unwrap_or_default();
-    let permit = memory.reserve(bytes).await;
     tally.lock().in_hand(&path);
     let mut stamp = SourceStamp {
         source: file.source.clone(),
         modified: file.modified,
         stamp: file.stamp,
         readers: READERS,
+        generation: file.generation,
         is_current: true,
     };
     let limits = pipeline.limits().clone();
     let reading = path.clone();
     let read = if file.attempts >= ATTEMPTS_MAX {
         let reason = "the program ended each time it was read; index it again to try once more";
-        ReadFile::Skipped(failed(path, reason.to_owned()))
+        // As it looks now: the next start is not to begin it again either.
+        let stamp = FileStamp { bytes, modified: file.modified, content_hash: None };
+        let mut file = failed(path, reason.to_owned());
+        file.skipped.stamp = Some(stamp);
+        ReadFile::Skipped(file)
     } else {
         let counted = tally.clone();
         let read = move || {
@@ -187,7 +195,7 @@ async fn read_one(
         ReadFile::Chunked(chunked) => State::Chunked(chunked),
     };
     stamp.is_current = !matches!(state, State::Skipped(_) | State::Gone);
-    Ok(Item { state, stamp: Some(stamp), bytes, memory: Some(permit) })
+    Ok(Item { state, stamp: Some(stamp), bytes, memory: Some(memory) })
 }
 
 /// Trouble that another attempt may not have.

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ignore::WalkBuilder;
-use ignore::overrides::{Override, OverrideBuilder};
-use tracing::{debug_span, warn};
+use tracing::debug_span;
 
+use super::exclusion;
 use crate::config::Limits;
 use crate::platform;
 
@@ -16,6 +16,8 @@ use crate::platform;
 #[derive(Debug)]
 pub(super) enum Found {
     File(FoundFile),
+    /// A folder that another disk is mounted at; what it holds is told of after it.
+    Mount(PathBuf),
     /// Something that is there and is not read.
     Skipped {
         path: PathBuf,
@@ -27,7 +29,7 @@ impl Found {
     fn path(&self) -> &Path {
         match self {
             Self::File(file) => &file.path,
-            Self::Skipped { path, .. } => path,
+            Self::Mount(path) | Self::Skipped { path, .. } => path,
         }
     }
 }
@@ -54,7 +56,7 @@ pub(super) struct Scope {
 /// Lists the files of a scope in the order of their names and hands each to `found`, until that
 /// returns false.
 ///
-/// A file that is named is taken as it is. A folder is walked without following symbolic links, and
+/// A file that is named is taken as it is, unless a link has taken its place. A folder is walked without following symbolic links, and
 /// without what its `.gitignore` files and [`Limits::exclusions`] exclude and hidden files: a link to a
 /// place inside leads to what is found anyway, and one to a place outside is reported. Loops cannot occur.
 pub(super) fn scan(scope: &Scope, limits: &Limits, mut found: impl FnMut(Found) -> bool) {
@@ -64,6 +66,10 @@ pub(super) fn scan(scope: &Scope, limits: &Limits, mut found: impl FnMut(Found) 
             Ok(metadata) if metadata.is_dir() => {
                 scan_folder(root, scope.only.clone(), limits, &mut found)
             }
+            Ok(_) if root.is_symlink() => found(Found::Skipped {
+                path: root.clone(),
+                reason: "a link now; add the file that it leads to".to_owned(),
+            }),
             Ok(metadata) => found(classify(root.clone(), &metadata, limits)),
             Err(error) => found(Found::Skipped { path: root.clone(), reason: reason(&error) }),
         };
@@ -83,7 +89,7 @@ fn scan_folder(
     walk.follow_links(false)
         .require_git(false)
         .max_depth(Some(limits.depth_max))
-        .overrides(exclusions(root, &limits.exclusions))
+        .overrides(exclusion::overrides(root, &limits.exclusions))
         .sort_by_file_name(std::ffi::OsStr::cmp);
     let asked = only.clone();
     if let Some(only) = only {
@@ -94,7 +100,7 @@ fn scan_folder(
     for entry in walk {
         let next = match entry {
             Ok(entry) => match entry.file_type() {
-                Some(kind) if kind.is_dir() => too_deep(root, entry.depth(), entry.path(), limits),
+                Some(kind) if kind.is_dir() => folder(root, entry.depth(), entry.path(), limits),
                 Some(kind) if kind.is_symlink() => outside_link(root, entry.path()),
                 _ => Some(match entry.path().symlink_metadata() {
                     Ok(metadata) => classify(entry.into_path(), &metadata, limits),
@@ -114,28 +120,13 @@ fn scan_folder(
     true
 }
 
-/// Patterns that do not parse are left out; they are refused where a person writes them.
-fn exclusions(root: &Path, patterns: &[String]) -> Override {
-    let mut builder = OverrideBuilder::new(root);
-    for pattern in patterns {
-        // An override names what is wanted; `!` turns that round.
-        if let Err(error) = builder.add(&format!("!{pattern}")) {
-            warn!(%error, pattern, "an exclusion is not used");
-        }
-    }
-    builder.build().unwrap_or_else(|error| {
-        warn!(%error, "no exclusion is used");
-        Override::empty()
-    })
-}
-
 /// Whether one of the places is `path`, above or below it. The paths below one stand right behind it.
 fn leads_to(places: &BTreeSet<PathBuf>, path: &Path) -> bool {
     let below = places.range::<Path, _>((Bound::Included(path), Bound::Unbounded)).next();
     below.is_some_and(|below| below.starts_with(path)) || is_within(places, path)
 }
 
-fn is_within(places: &BTreeSet<PathBuf>, path: &Path) -> bool {
+pub(super) fn is_within(places: &BTreeSet<PathBuf>, path: &Path) -> bool {
     path.ancestors().any(|above| places.contains(above))
 }
 
@@ -161,11 +152,17 @@ fn classify(path: PathBuf, metadata: &Metadata, limits: &Limits) -> Found {
     Found::File(FoundFile { path, bytes, modified, stamp })
 }
 
-fn too_deep(root: &Path, depth: usize, path: &Path, limits: &Limits) -> Option<Found> {
-    (depth >= limits.depth_max && path != root).then(|| Found::Skipped {
-        path: path.to_owned(),
-        reason: format!("more than {} folders deep; add it by itself", limits.depth_max),
-    })
+/// What is to be said of a folder itself.
+fn folder(root: &Path, depth: usize, path: &Path, limits: &Limits) -> Option<Found> {
+    if path == root {
+        return None;
+    }
+    let path = path.to_owned();
+    if depth >= limits.depth_max {
+        let reason = format!("more than {} folders deep; add it by itself", limits.depth_max);
+        return Some(Found::Skipped { path, reason });
+    }
+    platform::is_mount_point(&path).then_some(Found::Mount(path))
 }
 
 fn outside_link(root: &Path, path: &Path) -> Option<Found> {
@@ -230,6 +227,7 @@ mod tests {
         scan(&scope, limits, |found| {
             match found {
                 Found::File(file) => files.push(relative(&file.path)),
+                Found::Mount(path) => panic!("{path:?} is a mount point"),
                 Found::Skipped { path, reason } => skipped.push((relative(&path), reason)),
             }
             true
@@ -306,6 +304,19 @@ mod tests {
         let names: Vec<_> = skipped.iter().map(|(name, _)| name.as_str()).collect();
         assert_eq!(names, ["broken", "out"]);
         assert!(skipped[1].1.starts_with("a link out of the folder"), "{}", skipped[1].1);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_in_the_place_of_a_named_file_is_not_followed() {
+        let dir = tree(&["secret.txt"]);
+        let named = dir.path().canonicalize().unwrap().join("named.txt");
+        std::os::unix::fs::symlink(dir.path().join("secret.txt"), &named).unwrap();
+        let scope = Scope { roots: vec![named], only: None };
+        scan(&scope, &Limits::default(), |found| {
+            assert!(matches!(found, Found::Skipped { .. }), "{found:?}");
+            true
+        });
     }
 
     #[test]

@@ -46,6 +46,8 @@ pub struct Changes {
     pub places: BTreeSet<PathBuf>,
     /// Whether some were missed, so that everything has to be looked through.
     pub missed: bool,
+    /// Why new folders are not watched any more.
+    pub refused: Option<String>,
 }
 
 /// Watches folders. Nothing is told of what lies in hidden folders or in `ignored`.
@@ -85,7 +87,14 @@ impl Watch {
     /// # Errors
     /// When the system refuses.
     pub fn add(&mut self, root: &Path) -> Result<(), WatchError> {
-        lock(&self.inbox.roots).insert(root.to_owned());
+        let mut roots = lock(&self.inbox.roots);
+        roots.insert(root.to_owned());
+        let is_below = |other: &PathBuf| other != root && root.starts_with(other);
+        if root.is_file() && roots.iter().any(is_below) {
+            // Its folder is watched already, with all below it, and would be without from now on.
+            return Ok(());
+        }
+        drop(roots);
         // A program that saves a file often puts another in its place, so its folder is watched.
         let (folder, mode) = match root.parent() {
             Some(folder) if root.is_file() => (folder, RecursiveMode::NonRecursive),
@@ -95,9 +104,31 @@ impl Watch {
     }
 
     pub fn remove(&mut self, root: &Path) {
-        lock(&self.inbox.roots).remove(root);
-        // It may have gone, and the watch with it.
-        let _ = self.watcher.unwatch(root);
+        let mut roots = lock(&self.inbox.roots);
+        roots.remove(root);
+        let is_within = roots.iter().any(|other| root.starts_with(other));
+        drop(roots);
+        if self.watcher.unwatch(root).is_err() {
+            // A file in a folder that is watched anyway, or one for which its folder was watched. Or it
+            // has gone, and the watch with it.
+            match root.parent() {
+                Some(folder) if !is_within => drop(self.watcher.unwatch(folder)),
+                _ => return,
+            }
+        }
+        // What was watched for others went with it.
+        for other in self.touched_by(root) {
+            let _ = self.add(&other);
+        }
+    }
+
+    /// The roots above and below, and files beside it.
+    fn touched_by(&self, root: &Path) -> Vec<PathBuf> {
+        let roots = lock(&self.inbox.roots);
+        let is_touched = |other: &&PathBuf| {
+            root.starts_with(other) || other.starts_with(root) || other.parent() == root.parent()
+        };
+        roots.iter().filter(is_touched).cloned().collect()
     }
 
     /// Waits for changes, and then until there is quiet. What comes while this is dropped is kept.
@@ -118,7 +149,10 @@ impl Watch {
 
 impl Inbox {
     fn tell(&self, event: notify::Result<Event>) {
-        let Ok(event) = event else { return self.miss() };
+        let event = match event.map_err(WatchError::from) {
+            Ok(event) => event,
+            Err(error) => return self.fail(&error),
+        };
         if event.need_rescan() {
             return self.miss();
         }
@@ -133,10 +167,18 @@ impl Inbox {
         let mut changes = lock(&self.changes);
         changes.places.extend(places);
         if changes.places.len() > PLACES_MAX {
-            *changes = Changes { places: BTreeSet::new(), missed: true };
+            changes.places.clear();
+            changes.missed = true;
         }
         drop(changes);
         self.came.notify_one();
+    }
+
+    fn fail(&self, error: &WatchError) {
+        if matches!(error, WatchError::TooMany) {
+            lock(&self.changes).refused = Some(error.to_string());
+        }
+        self.miss();
     }
 
     fn miss(&self) {
@@ -150,13 +192,16 @@ impl Inbox {
             return None;
         }
         let roots = lock(&self.roots);
-        let below = roots.iter().find_map(|root| path.strip_prefix(root).ok())?;
         let hides = |part: Component<'_>| part.as_os_str().as_encoded_bytes().starts_with(b".");
         let rules = [".gitignore", ".ignore"].map(AsRef::as_ref);
-        if below.file_name().is_some_and(|name| rules.contains(&name)) {
-            return path.parent().map(Path::to_owned);
-        }
-        (!below.components().any(hides)).then(|| path.to_owned())
+        let of = |below: &Path| {
+            if below.file_name().is_some_and(|name| rules.contains(&name)) {
+                return path.parent().map(Path::to_owned);
+            }
+            (!below.components().any(hides)).then(|| path.to_owned())
+        };
+        // What is hidden in one root may lie in another that was named.
+        roots.iter().filter_map(|root| path.strip_prefix(root).ok()).find_map(of)
     }
 }
 
@@ -201,7 +246,11 @@ mod tests {
         assert!(lock(&inbox.changes).missed);
         let many: Vec<_> = (0..=PLACES_MAX).map(|at| format!("/r/{at}")).collect();
         let many: Vec<_> = many.iter().map(String::as_str).collect();
-        assert_eq!(told(&many), Changes { places: BTreeSet::new(), missed: true });
+        assert_eq!(told(&many), Changes { missed: true, ..Changes::default() });
+        let full = notify::Error::new(notify::ErrorKind::MaxFilesWatch);
+        inbox.tell(Err(full));
+        let changes = lock(&inbox.changes).clone();
+        assert!(changes.missed && changes.refused.is_some_and(|r| r.contains("max_user_watches")));
     }
 
     #[tokio::test]
@@ -231,7 +280,47 @@ mod tests {
         watch.add(&root).unwrap();
         fs::read(&read).unwrap();
         fs::write(&written, "b").unwrap();
-        let Changes { places, missed } = watch.changes().await;
+        let Changes { places, missed, .. } = watch.changes().await;
         assert!(places.contains(&written) && !places.contains(&read) && !missed, "{places:?}");
+    }
+
+    #[test]
+    fn what_is_hidden_in_one_root_may_be_another() {
+        let inbox = inbox();
+        lock(&inbox.roots).insert("/home/x".into());
+        assert_eq!(inbox.place(Path::new("/home/x/.notes/a")), Some("/home/x/.notes/a".into()));
+        assert_eq!(inbox.place(Path::new("/home/x/.other/a")), None);
+    }
+
+    async fn check_told(watch: &Watch, path: &Path) {
+        fs::write(path, "a").unwrap();
+        let told = async { while !watch.changes().await.places.contains(path) {} };
+        tokio::time::timeout(QUIET * 20, told).await.unwrap_or_else(|_| panic!("{path:?}"));
+    }
+
+    #[tokio::test]
+    async fn a_root_in_another_makes_that_one_no_deafer() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().canonicalize().unwrap();
+        let (file, sub) = (root.join("a.txt"), root.join("sub"));
+        fs::create_dir(&sub).unwrap();
+        fs::write(&file, "a").unwrap();
+        let mut watch = Watch::new("/nowhere".into()).unwrap();
+        for inner in [&file, &sub] {
+            watch.add(&root).unwrap();
+            watch.add(inner).unwrap();
+            let new = root.join(format!("new-{}", inner.file_name().unwrap().display()));
+            fs::create_dir(&new).unwrap();
+            // Its folder is told of when it is watched.
+            let told = async { while !watch.changes().await.places.contains(&new) {} };
+            tokio::time::timeout(QUIET * 20, told).await.unwrap();
+            check_told(&watch, &new.join("b.txt")).await;
+            watch.remove(inner);
+            check_told(&watch, &sub.join("c.txt")).await;
+            check_told(&watch, &file).await;
+        }
+        watch.add(&file).unwrap();
+        watch.remove(&root);
+        check_told(&watch, &file).await;
     }
 }

@@ -60,7 +60,7 @@ pub fn settled_stamp(metadata: &Metadata) -> Option<i64> {
     (age.as_secs() >= SETTLED_SECONDS).then(|| i64::try_from(since.as_nanos()).ok())?
 }
 
-/// Whether another disk is mounted at `path`. Elsewhere than on Unix a disk that is not there has no
+/// Whether another disk is mounted at `path`, which is there. Elsewhere than on Unix a disk that is not there has no
 /// path either.
 #[must_use]
 pub fn is_mount_point(path: &Path) -> bool {
@@ -68,7 +68,8 @@ pub fn is_mount_point(path: &Path) -> bool {
     {
         use std::os::unix::fs::MetadataExt as _;
         let device = |path: &Path| std::fs::metadata(path).map(|metadata| metadata.dev()).ok();
-        path.parent().is_some_and(|parent| device(path) != device(parent))
+        let devices = (device(path), path.parent().and_then(device));
+        matches!(devices, (Some(here), Some(above)) if here != above)
     }
     #[cfg(not(unix))]
     {
@@ -146,6 +147,8 @@ mod tests {
         assert!(is_mount_point(Path::new("/proc")));
         assert!(!is_mount_point(Path::new("/proc/self")));
         assert!(!is_mount_point(Path::new("/")));
+        assert!(!is_mount_point(Path::new("/nowhere")));
+        assert!(!is_mount_point(Path::new("/nowhere/at/all")));
     }
 
     #[test]

@@ -73,6 +73,19 @@ impl Store {
         })
     }
 
+    /// The size of the source of a document when it was read; `None` when the document has gone.
+    ///
+    /// # Errors
+    /// [`StorageError`] when the store cannot be read.
+    pub fn document_bytes(&self, id: DocumentId) -> Result<Option<u64>, StorageError> {
+        self.read(|connection| {
+            connection
+                .prepare_cached("SELECT bytes FROM documents WHERE id = ?1")?
+                .query_row([record::id_value(id)], |row| record::count(row, 0))
+                .optional()
+        })
+    }
+
     /// The content that the stored version of a source was made from; `None` means that the source
     /// has to be indexed.
     ///
@@ -88,26 +101,13 @@ impl Store {
         })
     }
 
-    /// Every source that is `path` itself or below it, searchable or skipped, in the order of their
-    /// keys.
+    /// Every source that is `path` itself or below it, searchable, skipped or still on the queue, in the
+    /// order of their keys.
     ///
     /// # Errors
     /// [`StorageError`] when the store cannot be read.
     pub fn sources_under(&self, path: &Path) -> Result<Vec<Source>, StorageError> {
-        let (exact, range) = under(path);
-        self.read(|connection| {
-            connection
-                .prepare_cached(
-                    "SELECT source FROM documents
-                     WHERE source = ?1 OR (source >= ?2 AND source < ?3)
-                     UNION
-                     SELECT source FROM skipped
-                     WHERE source = ?1 OR (source >= ?2 AND source < ?3)
-                     ORDER BY source",
-                )?
-                .query_map((exact, range.start, range.end), |row| record::source(row, 0))?
-                .collect()
-        })
+        self.read(|connection| sources_under(connection, path))
     }
 
     /// Every document, in the order of the keys.
@@ -145,6 +145,20 @@ impl Store {
                 })
         })
     }
+}
+
+pub(super) fn sources_under(connection: &Connection, path: &Path) -> rusqlite::Result<Vec<Source>> {
+    let (exact, range) = under(path);
+    let is_under = "source = ?1 OR (source >= ?2 AND source < ?3)";
+    connection
+        .prepare_cached(&format!(
+            "SELECT source FROM documents WHERE {is_under}
+             UNION SELECT source FROM skipped WHERE {is_under}
+             UNION SELECT source FROM queue WHERE {is_under}
+             ORDER BY source"
+        ))?
+        .query_map((exact, range.start, range.end), |row| record::source(row, 0))?
+        .collect()
 }
 
 /// The key of `path`, and the range of keys of everything below it.

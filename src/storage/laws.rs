@@ -431,8 +431,8 @@ fn roots_and_skipped_sources_are_remembered() {
     }
     let paths: Vec<_> = store.roots().unwrap().into_iter().map(|root| root.path).collect();
     assert_eq!(paths, [Path::new("/a b"), Path::new("/z")]);
-    assert!(store.remove_root(Path::new("/z")).unwrap());
-    assert!(!store.remove_root(Path::new("/z")).unwrap());
+    assert_eq!(store.remove_under(Path::new("/z")).unwrap(), Some(0));
+    assert_eq!(store.remove_under(Path::new("/z")).unwrap(), None);
 
     let skipped = |path, reason: &str| SkippedSource {
         source: file(path),
@@ -451,6 +451,22 @@ fn roots_and_skipped_sources_are_remembered() {
     assert!(store.skipped().unwrap().iter().all(|skipped| skipped.source != file("/b")));
     store.remove(&[file("/c")]).unwrap();
     assert_eq!(store.counts().unwrap().skipped, 0);
+}
+
+#[test]
+fn what_came_back_meanwhile_is_not_removed() {
+    let (_dir, store) = fresh();
+    let sources: Vec<_> = (0..200).map(|at| file(&format!("/{at:03}"))).collect();
+    for source in &sources {
+        store.commit_document(&document(source, "a"), 1).unwrap();
+    }
+    let is_back = std::cell::Cell::new(false);
+    let goes = |source: &Source| {
+        is_back.set(is_back.get() || *source == sources[50]);
+        !(is_back.get() && *source == sources[199])
+    };
+    assert_eq!(store.remove_if(&sources, goes).unwrap(), 199);
+    assert_eq!(store.documents().unwrap()[0].source, sources[199]);
 }
 
 #[test]

@@ -1,11 +1,11 @@
 //! What a person asked for, and what could not be had: roots and skipped sources.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use rusqlite::{Row, Transaction};
 
-use super::record;
-use super::{StorageError, Store};
+use super::{StorageError, Store, record, removal};
 use crate::data::{ContentHash, Source};
 
 /// A source that is not searchable, and why.
@@ -41,7 +41,8 @@ pub struct Root {
 }
 
 impl Store {
-    /// Remembers a file or folder that a person added, to be watched; adding it twice is once.
+    /// Remembers a file or folder that a person added, to be watched; adding it twice is once. What was
+    /// removed at or below it is wanted again.
     ///
     /// # Errors
     /// [`StorageError`] when the store cannot be written.
@@ -53,6 +54,7 @@ impl Store {
                  ON CONFLICT (source) DO UPDATE SET is_mount = max(is_mount, excluded.is_mount)",
                 (key, is_mount),
             )?;
+            removal::delete_under(transaction, "removed", path)?;
             Ok(())
         })
     }
@@ -66,17 +68,6 @@ impl Store {
         self.write(|transaction| {
             let sql = "UPDATE roots SET watched = ?2 WHERE source = ?1";
             Ok(transaction.execute(sql, (key, watched))? > 0)
-        })
-    }
-
-    /// Whether it was there.
-    ///
-    /// # Errors
-    /// [`StorageError`] when the store cannot be written.
-    pub fn remove_root(&self, path: &Path) -> Result<bool, StorageError> {
-        let key = Source::File(path.to_owned()).key();
-        self.write(|transaction| {
-            Ok(transaction.execute("DELETE FROM roots WHERE source = ?1", [key])? > 0)
         })
     }
 
@@ -100,6 +91,29 @@ impl Store {
                 })
                 .collect()
         })
+    }
+
+    /// Notes where below a root other disks are mounted.
+    ///
+    /// # Errors
+    /// [`StorageError`] when the store cannot be written.
+    pub fn add_mounts(&self, mounts: &[PathBuf]) -> Result<(), StorageError> {
+        self.write(|transaction| {
+            let mut add = transaction
+                .prepare_cached("INSERT INTO mounts VALUES (?1) ON CONFLICT DO NOTHING")?;
+            for mount in mounts {
+                add.execute([Source::File(mount.clone()).key()])?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Where below a root another disk is, or was, mounted.
+    ///
+    /// # Errors
+    /// [`StorageError`] when the store cannot be read.
+    pub fn mounts(&self) -> Result<BTreeSet<PathBuf>, StorageError> {
+        self.read(|connection| removal::paths(connection, "mounts"))
     }
 
     /// Notes that a source is not searchable, in place of what was noted before. A version of it

@@ -1,17 +1,22 @@
 //! What is still to be indexed. It outlives the process: whoever starts next goes on with it.
 
 use std::collections::{BTreeSet, HashSet};
-use std::fs::{self, File, TryLockError};
+use std::fs::{self, File};
+use std::io;
 use std::path::PathBuf;
 
-use rusqlite::{OptionalExtension as _, Row, Transaction};
+use rusqlite::{Connection, OptionalExtension as _, Row, Transaction};
 
-use super::{StorageError, Store, record};
+use super::removal::Wanted;
+use super::{SkippedSource, StorageError, Store, ledger, record};
 use crate::data::{DocumentId, Source};
+
+/// A file that was in hand so often when the process ended may be what ended it.
+pub const SUSPECT_ATTEMPTS: u32 = 3;
 
 /// Names an indexing job in the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct RunKey(i64);
+pub struct RunKey(pub(super) i64);
 
 /// An indexing job that has not ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,6 +33,13 @@ pub struct RunLease {
     _file: File,
 }
 
+impl RunLease {
+    fn of(file: File) -> io::Result<Self> {
+        file.try_lock()?;
+        Ok(Self { _file: file })
+    }
+}
+
 /// A file on the queue, as it looked when it was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QueuedFile {
@@ -41,6 +53,8 @@ pub struct QueuedFile {
     pub place: i64,
     /// How often it was begun.
     pub attempts: u32,
+    /// Of a file that was taken: another when it was queued once more because it looked otherwise.
+    pub generation: i64,
 }
 
 /// How a source looked when it was last read.
@@ -53,15 +67,21 @@ pub struct SourceStamp {
     pub stamp: Option<i64>,
     /// The generation of the readers; a new one may read what this one could not.
     pub readers: i64,
+    /// As [`QueuedFile::generation`]: what was read of an earlier one may be out of date.
+    pub generation: i64,
     /// Whether what is stored of it is what it holds now.
     pub is_current: bool,
 }
 
-/// What [`Store::enqueue`] did not queue, because it looks as it did.
+/// What [`Store::enqueue`] did not queue.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Settlement {
+    /// It looks as it did when it was indexed.
     Unchanged { bytes: u64 },
+    /// It looks as it did when it could not be indexed.
     Skipped { source: Source, reason: String, bytes: u64 },
+    /// A person removed it.
+    Removed { bytes: u64 },
 }
 
 /// Sources on the queue.
@@ -89,7 +109,7 @@ impl Store {
         let sources = |path: &PathBuf| Source::File(path.clone());
         let keys: Vec<_> = paths.iter().map(sources).collect();
         let only = only.map(|only| only.iter().map(sources).collect::<Vec<_>>());
-        let key = self.write(|transaction| {
+        self.write(|transaction| {
             transaction.execute(
                 "INSERT INTO runs (paths, only, added_at) VALUES (?1, ?2, ?3)",
                 (
@@ -98,12 +118,12 @@ impl Store {
                     added_at,
                 ),
             )?;
-            Ok(RunKey(transaction.last_insert_rowid()))
-        })?;
-        // Nobody else knows of it yet, but for whoever looks just now; then that one does the work.
-        let file = self.run_file(key)?;
-        let _ = file.try_lock();
-        Ok((key, RunLease { _file: file }))
+            let key = RunKey(transaction.last_insert_rowid());
+            // Before anybody else can know of it.
+            let lease = self.run_file(key).and_then(RunLease::of);
+            let failed = |error| rusqlite::Error::ToSqlConversionFailure(Box::new(error));
+            Ok((key, lease.map_err(failed)?))
+        })
     }
 
     /// Every run that has not ended, oldest first.
@@ -128,29 +148,48 @@ impl Store {
         })
     }
 
+    /// How many runs have not ended.
+    ///
+    /// # Errors
+    /// [`StorageError`] when the store cannot be read.
+    pub fn run_count(&self) -> Result<u64, StorageError> {
+        self.read(|connection| {
+            connection
+                .prepare_cached("SELECT count(*) FROM runs")?
+                .query_row([], |row| record::count(row, 0))
+        })
+    }
+
     /// Takes over a run that no process is at work on; what was in hand is queued again, behind the
-    /// rest. `None` while another process has it.
+    /// rest. `None` while somebody has it, and when it has ended.
     ///
     /// # Errors
     /// [`StorageError`] when the store cannot be written.
     pub fn adopt_run(&self, run: RunKey) -> Result<Option<RunLease>, StorageError> {
-        let file = self.run_file(run)?;
-        match file.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => return Ok(None),
-            Err(TryLockError::Error(source)) => {
-                return Err(StorageError::Directory { path: self.data_dir().to_owned(), source });
+        let directory = |source| StorageError::Directory { path: self.run_path(run), source };
+        let file = self.run_file(run).map_err(directory)?;
+        let lease = match RunLease::of(file) {
+            Ok(lease) => lease,
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(None),
+            Err(error) => return Err(directory(error)),
+        };
+        let adopted = self.write(|transaction| {
+            if !is_open(transaction, run)? {
+                return Ok(None);
             }
-        }
-        self.write(|transaction| {
             // Whatever ended the process comes after everything that did not.
             transaction.execute(
                 "UPDATE queue SET state = 'queued', place = place + attempts * 1000
                  WHERE run = ?1 AND state <> 'queued'",
                 [run.0],
             )?;
-            Ok(Some(RunLease { _file: file }))
-        })
+            Ok(Some(lease))
+        })?;
+        if adopted.is_none() {
+            // It ended after it was listed, and its file came back by asking for it.
+            let _ = fs::remove_file(self.run_path(run));
+        }
+        Ok(adopted)
     }
 
     /// Queues what is in hand once more: the process ends in order.
@@ -175,9 +214,13 @@ impl Store {
     pub fn end_run(&self, run: RunKey) -> Result<(), StorageError> {
         self.write(|transaction| {
             transaction.execute("DELETE FROM runs WHERE id = ?1", [run.0])?;
-            // Nobody is left who could be in the middle of a long document.
-            transaction
-                .execute("DELETE FROM spare_vectors WHERE NOT EXISTS (SELECT 1 FROM runs)", [])?;
+            // Nobody is left who could be in the middle of a long document; a switch of the model has no
+            // run.
+            transaction.execute(
+                "DELETE FROM spare_vectors WHERE NOT EXISTS (SELECT 1 FROM runs)
+                 AND (SELECT pending FROM state) IS NULL",
+                [],
+            )?;
             Ok(())
         })?;
         // It only marks that somebody is at work.
@@ -185,8 +228,17 @@ impl Store {
         Ok(())
     }
 
+    /// Whether a run has not ended: a person may have removed all that it was to index.
+    ///
+    /// # Errors
+    /// [`StorageError`] when the store cannot be read.
+    pub fn is_open(&self, run: RunKey) -> Result<bool, StorageError> {
+        self.read(|connection| is_open(connection, run))
+    }
+
     /// Queues files, but for those that look as they did when they were indexed, or when the readers of
-    /// this generation could not read them; returns what became of those.
+    /// this generation could not read them, and those that a person removed; returns what became of
+    /// these, and `None` when the run has ended.
     ///
     /// # Errors
     /// [`StorageError`] when the store cannot be written.
@@ -195,30 +247,47 @@ impl Store {
         run: RunKey,
         files: &[QueuedFile],
         readers: i64,
-    ) -> Result<Vec<Settlement>, StorageError> {
+    ) -> Result<Option<Vec<Settlement>>, StorageError> {
         self.write(|transaction| {
+            let Some(wanted) = Wanted::of(transaction, run)? else { return Ok(None) };
             let mut settled = Vec::new();
             for file in files {
+                if !wanted.has(&file.source) {
+                    settled.push(Settlement::Removed { bytes: file.bytes });
+                    continue;
+                }
                 match known(transaction, file, readers)? {
                     Some(known) => settled.push(known),
                     None => insert(transaction, run, file)?,
                 }
             }
-            Ok(settled)
+            Ok(Some(settled))
         })
     }
 
-    /// The next files of a run, at most `limit`, which are in hand from now on. A file that was begun
-    /// often and never finished comes alone, so that it ends the process alone if it does.
+    /// Notes what a run found and does not queue, as [`Store::set_skipped`], but for what a person
+    /// removed.
+    ///
+    /// # Errors
+    /// [`StorageError`] when the store cannot be written.
+    pub fn pass_over(&self, run: RunKey, skipped: &[SkippedSource]) -> Result<(), StorageError> {
+        self.write(|transaction| {
+            let Some(wanted) = Wanted::of(transaction, run)? else { return Ok(()) };
+            let skipped = skipped.iter().filter(|skipped| wanted.has(&skipped.source));
+            ledger::insert_skipped(transaction, skipped)
+        })
+    }
+
+    /// The next files of a run, at most `limit`, which are in hand from now on. One that was begun
+    /// [`SUSPECT_ATTEMPTS`] times and never finished comes alone.
     ///
     /// # Errors
     /// [`StorageError`] when the store cannot be written.
     pub fn take(&self, run: RunKey, limit: usize) -> Result<Vec<QueuedFile>, StorageError> {
-        const SUSPECT_ATTEMPTS: u32 = 3;
         self.write(|transaction| {
             let mut next: Vec<QueuedFile> = transaction
                 .prepare_cached(
-                    "SELECT source, bytes, modified, stamp, place, attempts FROM queue
+                    "SELECT source, bytes, modified, stamp, place, attempts, generation FROM queue
                      WHERE run = ?1 AND state = 'queued' ORDER BY place, source LIMIT ?2",
                 )?
                 .query_map((run.0, limit as i64), queued_file)?
@@ -236,14 +305,15 @@ impl Store {
         })
     }
 
-    /// Notes that some vectors of a file in hand are on disk.
+    /// Notes that some vectors of a file in hand are on disk: it gets on, so it is no suspect.
     ///
     /// # Errors
     /// [`StorageError`] when the store cannot be written.
     pub fn note_embedded(&self, run: RunKey, source: &Source) -> Result<(), StorageError> {
         self.write(|transaction| {
             transaction.execute(
-                "UPDATE queue SET state = 'embedded' WHERE run = ?1 AND source = ?2",
+                "UPDATE queue SET state = 'embedded', attempts = 1
+                 WHERE run = ?1 AND source = ?2 AND state <> 'queued'",
                 (run.0, source.key()),
             )?;
             Ok(())
@@ -259,7 +329,7 @@ impl Store {
                     "SELECT count(*) FILTER (WHERE state = 'queued'),
                             count(*) FILTER (WHERE state = 'extracting'),
                             count(*) FILTER (WHERE state = 'embedded'),
-                            (SELECT count(DISTINCT source) FROM queue WHERE is_new)
+                            (SELECT queued_new FROM state)
                      FROM queue",
                 )?
                 .query_row([], |row| {
@@ -273,26 +343,31 @@ impl Store {
         })
     }
 
-    /// Sources on the queue that nothing was known of before; cheap enough for every search.
+    /// Sources on the queue that nothing was known of before, without counting them: every search asks.
     ///
     /// # Errors
     /// [`StorageError`] when the store cannot be read.
     pub fn queued_new(&self) -> Result<u64, StorageError> {
         self.read(|connection| {
             connection
-                .prepare_cached("SELECT count(DISTINCT source) FROM queue WHERE is_new")?
+                .prepare_cached("SELECT queued_new FROM state")?
                 .query_row([], |row| record::count(row, 0))
         })
     }
 
-    fn run_path(&self, run: RunKey) -> PathBuf {
+    pub(super) fn run_path(&self, run: RunKey) -> PathBuf {
         self.data_dir().join(format!("run-{}.lock", run.0))
     }
 
-    fn run_file(&self, run: RunKey) -> Result<File, StorageError> {
-        let path = self.run_path(run);
-        File::create(&path).map_err(|source| StorageError::Directory { path, source })
+    fn run_file(&self, run: RunKey) -> io::Result<File> {
+        File::create(self.run_path(run))
     }
+}
+
+fn is_open(connection: &Connection, RunKey(run): RunKey) -> rusqlite::Result<bool> {
+    connection
+        .prepare_cached("SELECT EXISTS (SELECT 1 FROM runs WHERE id = ?1)")?
+        .query_row([run], |row| row.get(0))
 }
 
 /// What is known of a file that looks as it did.
@@ -334,12 +409,14 @@ fn insert(
         .execute((source.key(), run))?;
     transaction
         .prepare_cached(
-            "INSERT INTO queue (run, source, state, place, bytes, modified, stamp, is_new)
-             VALUES (?1, ?2, 'queued', ?3, ?4, ?5, ?6,
+            "INSERT INTO queue (run, source, state, place, bytes, modified, stamp, generation, is_new)
+             VALUES (?1, ?2, 'queued', ?3, ?4, ?5, ?6, random(),
                      NOT EXISTS (SELECT 1 FROM documents WHERE id = ?7)
                      AND NOT EXISTS (SELECT 1 FROM skipped WHERE source = ?2))
              ON CONFLICT (run, source) DO UPDATE SET
-                 bytes = excluded.bytes, modified = excluded.modified, stamp = excluded.stamp",
+                 state = 'queued', generation = excluded.generation,
+                 bytes = excluded.bytes, modified = excluded.modified, stamp = excluded.stamp
+             WHERE bytes <> excluded.bytes OR stamp IS NULL OR stamp IS NOT excluded.stamp",
         )?
         .execute((
             run,
@@ -353,18 +430,21 @@ fn insert(
     Ok(())
 }
 
-/// The sources that this run still has on the queue; `None` for what does not come from it.
+/// The sources that this run still has in hand as they were when it read them; `None` for what does not
+/// come from it.
 pub(super) fn owned(
     transaction: &Transaction<'_>,
     run: Option<RunKey>,
     stamps: &[SourceStamp],
 ) -> rusqlite::Result<Option<HashSet<Source>>> {
     let Some(RunKey(run)) = run else { return Ok(None) };
-    let mut is_owned = transaction
-        .prepare_cached("SELECT EXISTS (SELECT 1 FROM queue WHERE run = ?1 AND source = ?2)")?;
+    let mut is_owned = transaction.prepare_cached(
+        "SELECT EXISTS (SELECT 1 FROM queue WHERE run = ?1 AND source = ?2
+                            AND state <> 'queued' AND generation = ?3)",
+    )?;
     let mut owned = HashSet::new();
-    for SourceStamp { source, .. } in stamps {
-        if is_owned.query_row((run, source.key()), |row| row.get(0))? {
+    for SourceStamp { source, generation, .. } in stamps {
+        if is_owned.query_row((run, source.key(), generation), |row| row.get(0))? {
             owned.insert(source.clone());
         }
     }
@@ -375,7 +455,7 @@ pub(super) fn owned(
 pub(super) fn settle(
     transaction: &Transaction<'_>,
     run: Option<RunKey>,
-    SourceStamp { source, modified, stamp, readers, is_current }: &SourceStamp,
+    SourceStamp { source, modified, stamp, readers, is_current, .. }: &SourceStamp,
 ) -> rusqlite::Result<()> {
     let key = source.key();
     if let Some(RunKey(run)) = run {
@@ -390,11 +470,11 @@ pub(super) fn settle(
             .execute((record::id_value(DocumentId::of(source)), stamp, modified))?;
         transaction.prepare_cached("DELETE FROM skipped WHERE source = ?1")?.execute([key])?;
     } else {
-        // Trouble that can pass by itself has no hash, and is tried again.
+        // Trouble that can pass by itself has no size, and is tried again.
         transaction
             .prepare_cached(
                 "UPDATE skipped SET stamp = ?2, readers = ?3
-                 WHERE source = ?1 AND content_hash IS NOT NULL",
+                 WHERE source = ?1 AND bytes IS NOT NULL",
             )?
             .execute((key, stamp, readers))?;
     }
@@ -409,5 +489,6 @@ fn queued_file(row: &Row<'_>) -> rusqlite::Result<QueuedFile> {
         stamp: row.get(3)?,
         place: row.get(4)?,
         attempts: row.get(5)?,
+        generation: row.get(6)?,
     })
 }

@@ -88,7 +88,7 @@ impl Store {
         })
     }
 
-    /// Keeps vectors of a document that is not committed yet, until no run is left.
+    /// Keeps vectors of a document that is not committed yet, until no run and no switch of the model is left.
     ///
     /// # Errors
     /// [`StorageError`] when the store cannot be written.

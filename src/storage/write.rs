@@ -4,7 +4,7 @@ use std::time::Duration;
 use rusqlite::Transaction;
 
 use super::model::model_in_use;
-use super::record::{id_value, to_json};
+use super::record::{self, id_value, to_json};
 use super::{
     EmbeddingModel, ModelKey, RunKey, SkippedSource, SourceStamp, StorageError, Store, ledger,
     queue, vectors,
@@ -12,6 +12,12 @@ use super::{
 use crate::data::{
     ChangeNumber, Chunk, Document, DocumentId, EmbeddedDocument, Embedding, InputHash, Source,
 };
+
+/// Sources that are forgotten in one transaction, so that other writers get their turn.
+const REMOVED_TOGETHER: usize = 64;
+
+/// Pages that are given back in one go, for the same reason; 16 MB.
+const PAGES_TOGETHER: u32 = 2_000;
 
 /// What became of sources of a run.
 #[derive(Clone, Copy, Debug)]
@@ -106,24 +112,42 @@ impl Store {
         Ok(())
     }
 
-    /// Forgets the documents of these sources and what is known about skipping them; returns how
-    /// many documents there were.
+    /// Forgets the documents of these sources, what is known about skipping them and what is queued of
+    /// them; returns how many documents there were.
     ///
     /// # Errors
-    /// [`StorageError`]; then nothing was forgotten.
+    /// [`StorageError`]; then some may have been forgotten.
     pub fn remove(&self, sources: &[Source]) -> Result<u64, StorageError> {
-        let removed = self.write(|transaction| self.forget(transaction, sources.iter()))?;
+        self.remove_if(sources, |_| true)
+    }
+
+    /// As [`Store::remove`], but for those of which `goes` does not hold any more when it is their turn.
+    ///
+    /// # Errors
+    /// As [`Store::remove`].
+    pub fn remove_if(
+        &self,
+        sources: &[Source],
+        goes: impl Fn(&Source) -> bool,
+    ) -> Result<u64, StorageError> {
+        let mut removed = 0;
+        for some in sources.chunks(REMOVED_TOGETHER) {
+            removed += self.write(|transaction| {
+                self.forget(transaction, some.iter().filter(|source| goes(source)))
+            })?;
+        }
         self.shrink_after(removed);
         Ok(removed)
     }
 
-    fn forget<'a>(
+    pub(super) fn forget<'a>(
         &self,
         transaction: &Transaction<'_>,
         sources: impl Iterator<Item = &'a Source>,
     ) -> rusqlite::Result<u64> {
         let mut removed = Vec::new();
         let mut unskip = transaction.prepare_cached("DELETE FROM skipped WHERE source = ?1")?;
+        let mut unqueue = transaction.prepare_cached("DELETE FROM queue WHERE source = ?1")?;
         let mut unstar = transaction.prepare_cached("DELETE FROM stars WHERE source = ?1")?;
         for source in sources {
             let id = DocumentId::of(source);
@@ -131,6 +155,7 @@ impl Store {
                 removed.push(id);
             }
             unskip.execute([source.key()])?;
+            unqueue.execute([source.key()])?;
             unstar.execute([source.key()])?;
         }
         if !removed.is_empty() {
@@ -139,7 +164,7 @@ impl Store {
         Ok(removed.len() as u64)
     }
 
-    fn shrink_after(&self, removed: u64) {
+    pub(super) fn shrink_after(&self, removed: u64) {
         if removed > 0
             && let Err(error) = self.give_back_pages()
         {
@@ -171,18 +196,36 @@ impl Store {
     /// Shrinks the file by the pages that nothing uses any more, and empties the log, which still
     /// holds what they held.
     pub(super) fn give_back_pages(&self) -> Result<(), StorageError> {
+        let mut unused = u64::MAX;
+        loop {
+            let left = self.give_back_some()?;
+            if left == 0 || left >= unused {
+                break;
+            }
+            unused = left;
+        }
         let connection = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
-        // One step gives one page back.
-        let vacuum = || {
-            let mut statement = connection.prepare("PRAGMA incremental_vacuum")?;
-            let mut steps = statement.raw_query();
-            while steps.next()?.is_some() {}
+        let empty_log = || {
             // Somebody may be reading; then the log is overwritten by later changes, or removed when
             // the last process closes the store.
             connection.busy_timeout(Duration::ZERO)?;
             let emptied = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
             connection.busy_timeout(self.busy_timeout)?;
             emptied
+        };
+        empty_log().map_err(|source| StorageError::from_sqlite(&self.path, source))
+    }
+
+    /// Returns how many pages are left that nothing uses.
+    fn give_back_some(&self) -> Result<u64, StorageError> {
+        let connection = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
+        let vacuum = || {
+            // One step gives one page back.
+            let sql = format!("PRAGMA incremental_vacuum({PAGES_TOGETHER})");
+            let mut statement = connection.prepare(&sql)?;
+            let mut steps = statement.raw_query();
+            while steps.next()?.is_some() {}
+            connection.query_row("PRAGMA freelist_count", [], |row| record::count(row, 0))
         };
         vacuum().map_err(|source| StorageError::from_sqlite(&self.path, source))
     }

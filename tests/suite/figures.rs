@@ -29,7 +29,7 @@ fn twenty_thousand_small_files() {
         fs::write(folder.join(format!("{at:05}.md")), format!("# Note {at}\n\n{}", prose(at, 12)))
             .unwrap();
     }
-    let lode = with_tiny_model(data.path());
+    let lode = tiny_model::lode(data.path());
     println!("20,000 files: {}", measure(&lode, files.path()));
     println!("20,000 files, unchanged: {}", measure(&lode, files.path()));
 }
@@ -48,17 +48,9 @@ fn one_long_text() {
     }
     fs::write(files.path().join("long.txt"), &text).unwrap();
     drop(text);
-    let lode = with_tiny_model(data.path());
+    let lode = tiny_model::lode(data.path());
     Settings::update(data.path(), |settings| settings.file_mb_max = 1_000).unwrap();
     println!("one text of {mb} MB: {}", measure(&lode, files.path()));
-}
-
-fn with_tiny_model(data: &Path) -> Lode {
-    let lode = Lode::new(data);
-    let folder = tiny_model::write(data, "tiny", 3);
-    lode.json(&["models".as_ref(), "add".as_ref(), folder.as_os_str()]);
-    lode.json(&["models", "use", "tiny"]);
-    lode
 }
 
 /// Sentences that no other text has.

@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 use safetensors::Dtype;
 use safetensors::tensor::TensorView;
 
+use crate::lode::Lode;
+
 const VOCABULARY: usize = 30_522;
 const WIDTH: usize = 32;
 const INNER: usize = 64;
@@ -16,6 +18,15 @@ const CONFIG: &str = r#"{"model_type": "bert", "vocab_size": 30522, "hidden_size
     "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 64,
     "max_position_embeddings": 512, "type_vocab_size": 2, "layer_norm_eps": 1e-12,
     "hidden_act": "gelu"}"#;
+
+/// A command line that uses the model: where the model is not what is tested.
+pub fn lode(data: &Path) -> Lode {
+    let lode = Lode::new(data);
+    let folder = write(data, "tiny", 3);
+    lode.json(&["models".as_ref(), "add".as_ref(), folder.as_os_str()]);
+    lode.json(&["models", "use", "tiny"]);
+    lode
+}
 
 /// Writes the model into `parent/name`; another `seed` gives other weights.
 pub fn write(parent: &Path, name: &str, seed: u32) -> PathBuf {

@@ -2,6 +2,8 @@
 
 use std::fs;
 use std::path::PathBuf;
+#[cfg(target_os = "linux")]
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use lodestone::config::{Config, Settings};
@@ -45,13 +47,14 @@ impl Place {
         let engine = Engine::open(self.config()).unwrap();
         let outcome = engine.index(vec![self.files()]).outcome().await;
         assert!(matches!(outcome, JobOutcome::Done(_)), "{outcome:?}");
-        let watched = |status: &Status| status.roots[0].state == RootState::Watched;
+        let watched =
+            |status: &Status| status.roots[0].state == RootState::Watched && status.queue.runs == 0;
         until(&engine, watched).await;
         engine
     }
 }
 
-/// Looks at the status after every event, and panics when what is waited for does not come.
+/// Looks at the status again and again, and panics when what is waited for does not come.
 async fn until(engine: &Engine, is_so: impl Fn(&Status) -> bool) -> Status {
     let mut tick = tokio::time::interval(Duration::from_millis(20));
     let end = Instant::now() + PATIENCE;
@@ -206,5 +209,150 @@ async fn exclusions_and_watching_are_a_persons_choice() {
     assert!(engine.watch(place.files(), false).await.unwrap());
     until(&engine, |status| status.roots[0].state == RootState::Unwatched).await;
     assert!(!engine.watch(place.files().join("unknown"), false).await.unwrap());
+    engine.close().await;
+}
+
+#[cfg(unix)]
+#[tokio::test(flavor = "multi_thread")]
+async fn trying_again_follows_no_link_out_of_a_folder() {
+    let place = Place::new();
+    let outside = place.dir.path().join("outside");
+    fs::create_dir(&outside).unwrap();
+    fs::write(outside.join("a.md"), "A bettong.\n").unwrap();
+    std::os::unix::fs::symlink(&outside, place.files().join("out")).unwrap();
+    std::os::unix::fs::symlink(outside.join("a.md"), place.files().join("a.md")).unwrap();
+    let engine = place.open().await;
+    assert_eq!(engine.status().await.unwrap().skipped.len(), 2);
+    let outcome = engine.retry(None).await.unwrap().outcome().await;
+    assert!(matches!(outcome, JobOutcome::Done(_)), "{outcome:?}");
+    assert_eq!(found(&engine, "bettong").await, [""; 0]);
+    assert_eq!(engine.status().await.unwrap().skipped.len(), 2);
+    engine.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_removed_while_it_waits_does_not_come_back() {
+    let place = Place::new();
+    place.write("a.md", "A bettong.\n");
+    let engine = Engine::open(place.config()).unwrap();
+    engine.pause(true).await.unwrap();
+    let job = engine.index(vec![place.files()]);
+    until(&engine, |status| status.queue.counts.queued == 1).await;
+    let report = engine.remove(vec![place.files().display().to_string()]).await.unwrap();
+    assert_eq!(report.unknown, [""; 0]);
+    engine.pause(false).await.unwrap();
+    let outcome = job.outcome().await;
+    assert!(matches!(outcome, JobOutcome::Cancelled(_)), "{outcome:?}");
+    let status = until(&engine, |status| status.queue.runs == 0).await;
+    assert_eq!((status.documents, status.sources, status.roots.len()), (0, 0, 0), "{status:?}");
+    engine.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_removed_below_a_folder_stays_out_until_it_is_named() {
+    let place = Place::new();
+    place.write("a.md", "A bettong.\n");
+    place.write("sub/b.md", "A bettong.\n");
+    let sub = place.files().join("sub");
+    let engine = place.open().await;
+    engine.remove(vec![sub.display().to_string()]).await.unwrap();
+    engine.close().await;
+    drop(engine);
+    place.write("c.md", "A quokka.\n");
+    let engine = Engine::open(place.config()).unwrap();
+    until_found(&engine, "quokka", &["c.md"]).await;
+    until(&engine, |status| status.queue.runs == 0).await;
+    assert_eq!(found(&engine, "bettong").await, ["a.md"]);
+    engine.index(vec![sub]).outcome().await;
+    assert_eq!(found(&engine, "bettong in:sub").await, ["b.md"]);
+    engine.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_folder_that_was_away_while_its_run_was_taken_up_is_looked_through_when_it_is_back() {
+    let place = Place::new();
+    place.write("a.md", "A bettong.\n");
+    let engine = Engine::open(place.config()).unwrap();
+    engine.pause(true).await.unwrap();
+    let job = engine.index(vec![place.files()]);
+    until(&engine, |status| status.queue.counts.queued == 1).await;
+    let (files, away) = (place.files(), place.dir.path().join("away"));
+    engine.close().await;
+    job.outcome().await;
+    drop(engine);
+    Settings::update(&place.config().data_dir, |settings| settings.paused = false).unwrap();
+    fs::rename(&files, &away).unwrap();
+
+    let engine = Engine::open(place.config()).unwrap();
+    let is_over =
+        |status: &Status| status.queue.runs == 0 && status.roots[0].state == RootState::Offline;
+    until(&engine, is_over).await;
+    fs::rename(&away, &files).unwrap();
+    until_found(&engine, "bettong", &["a.md"]).await;
+    engine.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_new_exclusion_takes_what_it_covers_out_of_the_index() {
+    let place = Place::new();
+    place.write("a.md", "A bettong.\n");
+    place.write("drafts/b.md", "A bettong.\n");
+    let engine = place.open().await;
+    assert_eq!(engine.status().await.unwrap().documents, 2);
+    let data = place.config().data_dir;
+    Settings::update(&data, |settings| settings.exclusions = vec!["drafts/".into()]).unwrap();
+    until(&engine, |status| status.documents == 1).await;
+    Settings::update(&data, |settings| settings.exclusions.clear()).unwrap();
+    until(&engine, |status| status.documents == 2).await;
+    engine.close().await;
+}
+
+/// A file system in memory that is mounted at a folder; `None` where this user may mount none.
+#[cfg(target_os = "linux")]
+struct Disk(PathBuf);
+
+#[cfg(target_os = "linux")]
+impl Disk {
+    fn mount(at: PathBuf) -> Option<Self> {
+        fs::create_dir_all(&at).unwrap();
+        let mount = ["-t", "tmpfs", "none"].map(std::ffi::OsStr::new);
+        let mounted = Command::new("mount").args(mount).arg(&at).stderr(Stdio::null()).status();
+        mounted.is_ok_and(|status| status.success()).then_some(Self(at))
+    }
+}
+
+#[cfg(target_os = "linux")]
+impl Drop for Disk {
+    fn drop(&mut self) {
+        // Lazily, as what is watched may be busy.
+        let _ = Command::new("umount").arg("-l").arg(&self.0).status();
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test(flavor = "multi_thread")]
+async fn a_disk_that_is_unplugged_below_a_folder_takes_nothing_out_of_the_index() {
+    let place = Place::new();
+    place.write("a.md", "A bettong.\n");
+    let usb = place.files().join("usb");
+    let Some(disk) = Disk::mount(usb.clone()) else {
+        println!("not run: this user may mount nothing");
+        return;
+    };
+    place.write("usb/b.md", "A bettong.\n");
+    let engine = place.open().await;
+    until(&engine, |status| status.documents == 2 && status.queue.runs == 0).await;
+    drop(disk);
+    let outcome = engine.index(vec![place.files()]).outcome().await;
+    assert!(matches!(&outcome, JobOutcome::Done(report) if report.removed == 0), "{outcome:?}");
+    assert_eq!(engine.status().await.unwrap().documents, 2);
+    // It is seen that the disk is away before it comes back.
+    place.write("c.md", "A quokka.\n");
+    until_found(&engine, "quokka", &["c.md"]).await;
+    let _disk = Disk::mount(usb).unwrap();
+    place.write("usb/d.md", "A quoll.\n");
+    until_found(&engine, "quoll", &["d.md"]).await;
+    place.write("usb/e.md", "A numbat.\n");
+    until_found(&engine, "numbat", &["e.md"]).await;
     engine.close().await;
 }

@@ -27,6 +27,15 @@ ALTER TABLE roots ADD COLUMN watched INTEGER NOT NULL DEFAULT 1;
 -- Whether another disk was mounted there: without it the folder is offline and not empty.
 ALTER TABLE roots ADD COLUMN is_mount INTEGER NOT NULL DEFAULT 0;
 
+-- Where below a root another disk was mounted, as is_mount of a root.
+CREATE TABLE mounts (
+    source  TEXT PRIMARY KEY
+) STRICT, WITHOUT ROWID;
+-- What a person removed from a root that remains.
+CREATE TABLE removed (
+    source  TEXT PRIMARY KEY
+) STRICT, WITHOUT ROWID;
+
 -- An indexing job that has not ended, and what it still has to do. Both outlive the process.
 CREATE TABLE runs (
     id        INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -44,10 +53,20 @@ CREATE TABLE queue (
     bytes     INTEGER NOT NULL,
     modified  INTEGER,
     stamp     INTEGER,
+    -- Another one each time that it was queued and looked otherwise.
+    generation INTEGER NOT NULL,
     -- Nothing was known of it before.
     is_new    INTEGER NOT NULL,
     PRIMARY KEY (run, source)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX queue_by_place ON queue (run, state, place, source);
 CREATE INDEX queue_by_source ON queue (source);
-CREATE INDEX queue_of_new ON queue (source) WHERE is_new;
+
+-- Sources on the queue of which nothing was known before: a source is on the queue of one run only.
+ALTER TABLE state ADD COLUMN queued_new INTEGER NOT NULL DEFAULT 0;
+CREATE TRIGGER queue_counted_in AFTER INSERT ON queue WHEN new.is_new BEGIN
+    UPDATE state SET queued_new = queued_new + 1;
+END;
+CREATE TRIGGER queue_counted_out AFTER DELETE ON queue WHEN old.is_new BEGIN
+    UPDATE state SET queued_new = queued_new - 1;
+END;

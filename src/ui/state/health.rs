@@ -1,4 +1,4 @@
-use lodestone::engine::{EngineEvent, ModelState, Status};
+use lodestone::engine::{EngineEvent, ModelState, QueueCounts, Status};
 
 use crate::ui::wording::counted;
 
@@ -9,6 +9,8 @@ pub struct Health {
     pub documents: u64,
     pub passages: u64,
     pub skipped: u64,
+    /// Jobs that have not ended, and the files that they have left.
+    waiting: Option<u64>,
     pub notices: Vec<String>,
     /// False until the first status has arrived, so that an index being opened is not called empty.
     pub known: bool,
@@ -34,6 +36,8 @@ impl Health {
         self.documents = status.documents;
         self.passages = status.passages;
         self.skipped = status.skipped.len() as u64;
+        let QueueCounts { queued, extracting, embedded, .. } = status.queue.counts;
+        self.waiting = (status.queue.runs > 0).then_some(queued + extracting + embedded);
         self.notices.clone_from(&status.notices);
         self.known = true;
     }
@@ -64,6 +68,16 @@ impl Health {
         }
     }
 
+    /// What there is to say while no job runs here.
+    pub fn standing(&self) -> Option<String> {
+        match (self.waiting, self.documents) {
+            (None, 0) => None,
+            (None, _) => Some("Up to date".to_owned()),
+            (Some(0), _) => Some("Waiting".to_owned()),
+            (Some(files), _) => Some(format!("{} waiting", counted(files, "file"))),
+        }
+    }
+
     /// `1,204 documents · 23,410 passages`.
     pub fn amounts(&self) -> String {
         let documents = counted(self.documents, "document");
@@ -86,6 +100,18 @@ mod tests {
         let failed = ModelState::Failed { model: "MiniLM".into(), reason: "no weights".into() };
         health.apply(&EngineEvent::Model(failed));
         assert_eq!(health.failure(), Some("no weights"));
+    }
+
+    #[test]
+    fn an_index_with_files_waiting_is_not_called_up_to_date() {
+        let mut health = Health::default();
+        assert_eq!(health.standing(), None);
+        health.documents = 1;
+        assert_eq!(health.standing().unwrap(), "Up to date");
+        health.waiting = Some(1_204);
+        assert_eq!(health.standing().unwrap(), "1,204 files waiting");
+        health.waiting = Some(0);
+        assert_eq!(health.standing().unwrap(), "Waiting");
     }
 
     #[test]

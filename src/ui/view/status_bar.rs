@@ -29,7 +29,7 @@ pub fn StatusBar() -> Element {
             if health.known {
                 span { id: "amounts", class: "status-fact", "{health.amounts()}" }
                 span { id: "indexing-state", class: "status-fact",
-                    if running { "Indexing" } else if health.documents > 0 { "Up to date" }
+                    if running { "Indexing" } else if let Some(standing) = health.standing() { "{standing}" }
                 }
             }
             for notice in health.notices.iter() {

@@ -30,10 +30,10 @@ fn killed_at_random_points_it_makes_the_index_of_an_undisturbed_run() {
     let (files, data) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let mut world = World { folder: files.path().to_owned(), state: 0x5eed, serial: 0 };
     world.populate();
-    let lode = with_tiny_model(data.path());
+    let lode = tiny_model::lode(data.path());
     let index = ["index".as_ref(), files.path().as_os_str()];
 
-    let mut ended = 0;
+    let (mut ended, mut left_over) = (0, 0);
     for kill in 0..kills {
         // Both faces of it: the command that was asked, and the process that goes on unasked.
         let mut command =
@@ -47,9 +47,12 @@ fn killed_at_random_points_it_makes_the_index_of_an_undisturbed_run() {
         process.line_within(life);
         ended += u64::from(process.has_ended());
         process.kill();
+        left_over += u64::from(has_queue(data.path()));
         world.edit();
     }
-    println!("{kills} kills, {ended} came too late");
+    println!("{kills} kills, {ended} came too late, {left_over} left files on the queue");
+    assert!(ended < kills / 2, "{ended} of {kills} kills came too late: add files");
+    assert!(left_over > 0, "no kill left files on the queue: add files");
 
     // What was left of changes that the daemon saw is its own to finish.
     let mut daemon = Process::start(lode.command(&["daemon"]).stderr(Stdio::null()));
@@ -60,7 +63,7 @@ fn killed_at_random_points_it_makes_the_index_of_an_undisturbed_run() {
     let finished = lode.command(&index).output().unwrap();
     assert_ne!(finished.status.code(), Some(3), "{finished:?}");
     let clean_data = tempfile::tempdir().unwrap();
-    let clean = with_tiny_model(clean_data.path());
+    let clean = tiny_model::lode(clean_data.path());
     assert_ne!(clean.command(&index).output().unwrap().status.code(), Some(3));
     compare(data.path(), clean_data.path());
     for query in ["quokka", "the harbor remembers", "zeppelin day"] {
@@ -75,15 +78,6 @@ fn killed_at_random_points_it_makes_the_index_of_an_undisturbed_run() {
         // A random model knows no meaning, and the doctor says so.
         assert!(check["ok"] == true || check["name"] == "model", "{checked}");
     }
-}
-
-/// The model is not what is tested here.
-fn with_tiny_model(data: &Path) -> Lode {
-    let lode = Lode::new(data);
-    let folder = tiny_model::write(data, "tiny", 3);
-    lode.json(&["models".as_ref(), "add".as_ref(), folder.as_os_str()]);
-    lode.json(&["models", "use", "tiny"]);
-    lode
 }
 
 /// A folder that changes, the same way every time.
@@ -211,6 +205,11 @@ fn compare(one: &Path, other: &Path) {
     for (a, b) in one.iter().zip(&other) {
         assert!((a - b).abs() <= VECTOR_TOLERANCE, "{a} {b}");
     }
+}
+
+fn has_queue(data: &Path) -> bool {
+    let connection = Connection::open(data.join("store.sqlite3")).unwrap();
+    !texts(&connection, "SELECT source FROM queue LIMIT 1").is_empty()
 }
 
 fn texts(connection: &Connection, sql: &str) -> Vec<String> {
