@@ -10,8 +10,8 @@ use crate::data::{ChunkedDocument, ContentHash, Source};
 use crate::platform;
 use crate::storage::{FileStamp, QueuedFile, SkippedSource};
 
-/// The generation of the readers. A higher one makes every start try once more what no reader of the one
-/// before could read.
+/// The generation of the readers. A higher one makes every start read once more what those of the one
+/// before have read, or could not read.
 pub(super) const READERS: i64 = 2;
 
 /// What became of one file, before embedding.
@@ -58,7 +58,7 @@ pub(super) fn read_file(
         }
     };
     let content_hash = ContentHash::of(&bytes);
-    if pipeline.store().fingerprint(&source)? == Some(content_hash) {
+    if pipeline.store().holds(&source, content_hash, READERS)? {
         return Ok(ReadFile::Unchanged);
     }
     match pipeline.readers().read_document(source.clone(), bytes, file.modified) {

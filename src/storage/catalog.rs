@@ -101,6 +101,27 @@ impl Store {
         })
     }
 
+    /// Whether what is stored of a source was made from this content, by this generation of the readers.
+    ///
+    /// # Errors
+    /// [`StorageError`] when the store cannot be read.
+    pub fn holds(
+        &self,
+        source: &Source,
+        content: ContentHash,
+        readers: i64,
+    ) -> Result<bool, StorageError> {
+        let id = record::id_value(DocumentId::of(source));
+        self.read(|connection| {
+            connection
+                .prepare_cached(
+                    "SELECT EXISTS (SELECT 1 FROM documents
+                                    WHERE id = ?1 AND content_hash = ?2 AND readers = ?3)",
+                )?
+                .query_row((id, content.0, readers), |row| row.get(0))
+        })
+    }
+
     /// Every source that is `path` itself or below it, searchable, skipped or still on the queue, in the
     /// order of their keys.
     ///

@@ -65,7 +65,7 @@ pub struct SourceStamp {
     pub modified: Option<i64>,
     /// As [`QueuedFile::stamp`].
     pub stamp: Option<i64>,
-    /// The generation of the readers; a new one may read what this one could not.
+    /// The generation of the readers; a new one may read what this one could not, or more of it.
     pub readers: i64,
     /// As [`QueuedFile::generation`]: what was read of an earlier one may be out of date.
     pub generation: i64,
@@ -392,9 +392,10 @@ fn known(
     }
     let is_unchanged: bool = transaction
         .prepare_cached(
-            "SELECT EXISTS (SELECT 1 FROM documents WHERE id = ?1 AND bytes = ?2 AND stamp = ?3)",
+            "SELECT EXISTS (SELECT 1 FROM documents
+                            WHERE id = ?1 AND bytes = ?2 AND stamp = ?3 AND readers = ?4)",
         )?
-        .query_row((id, bytes, file.stamp), |row| row.get(0))?;
+        .query_row((id, bytes, file.stamp, readers), |row| row.get(0))?;
     Ok(is_unchanged.then_some(Settlement::Unchanged { bytes: file.bytes }))
 }
 
@@ -466,8 +467,10 @@ pub(super) fn settle(
     if *is_current {
         // A file may have been touched, or written again as it was.
         transaction
-            .prepare_cached("UPDATE documents SET stamp = ?2, modified = ?3 WHERE id = ?1")?
-            .execute((record::id_value(DocumentId::of(source)), stamp, modified))?;
+            .prepare_cached(
+                "UPDATE documents SET stamp = ?2, modified = ?3, readers = ?4 WHERE id = ?1",
+            )?
+            .execute((record::id_value(DocumentId::of(source)), stamp, modified, readers))?;
         transaction.prepare_cached("DELETE FROM skipped WHERE source = ?1")?.execute([key])?;
     } else {
         // Trouble that can pass by itself has no size, and is tried again.

@@ -114,7 +114,12 @@ fn what_looks_as_it_did_is_not_queued() {
         assert_eq!(again(changed.clone(), 1), [], "{changed:?}");
     }
     // Readers that read more.
+    assert_eq!(again(queued(&a, 0), 2), []);
     assert_eq!(again(queued(&b, 0), 2), []);
+    let content = documents[0].document.content_hash;
+    assert!(store.holds(&a, content, 1).unwrap());
+    assert!(!store.holds(&a, content, 2).unwrap());
+    assert!(!store.holds(&a, ContentHash::of(b"other"), 1).unwrap());
     store.unstamp(&[PathBuf::from("/b")]).unwrap();
     assert_eq!(again(queued(&b, 0), 1), []);
 }

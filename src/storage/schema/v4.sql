@@ -16,6 +16,11 @@ CREATE TABLE spare_vectors (
 -- Modification time in nanoseconds of the file that a document was read from, so that an unchanged
 -- file is not read again; NULL where that would not tell.
 ALTER TABLE documents ADD COLUMN stamp INTEGER;
+-- Of which generation the readers were that read it: another one may read more of it. The second reads
+-- other files than these as the first did.
+ALTER TABLE documents ADD COLUMN readers INTEGER;
+UPDATE documents SET readers = 2 WHERE extension IS NULL OR extension NOT IN
+    ('csv', 'eml', 'htm', 'html', 'ipynb', 'mbox', 'mht', 'mhtml', 'rtf', 'svg', 'tex', 'tsv', 'xhtml', 'xml');
 
 -- Attempts: 0 for what cannot be indexed as it is, else how often it failed.
 ALTER TABLE skipped ADD COLUMN attempts INTEGER NOT NULL DEFAULT 0;
