@@ -289,7 +289,7 @@ fn insert(
     transaction
         .prepare_cached(
             "INSERT INTO documents VALUES
-             (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, NULL)",
+             (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, NULL, NULL)",
         )?
         .execute(rusqlite::params![
             id,

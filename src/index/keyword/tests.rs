@@ -331,7 +331,14 @@ fn the_best_of_many_segments_are_the_best_of_all() {
         for limit in [1, 3, 10] {
             let best = search(&index, &query, limit);
             assert_eq!(best.len(), limit.min(all.len()));
-            assert_alike(&best, &all[..best.len()], &query);
+            // Of passages with one score either may come first: scores are added up in another order
+            // where blocks are skipped.
+            for (Candidate { chunk, score }, other) in best.iter().zip(&all) {
+                let known = all.iter().find(|known| known.chunk == *chunk).unwrap();
+                for expected in [known.score, other.score] {
+                    assert!((score - expected).abs() <= 1e-5 * score, "{query:?} {chunk:?}");
+                }
+            }
         }
     }
 }
