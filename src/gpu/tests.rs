@@ -182,20 +182,21 @@ async fn a4_a_step_that_fails_at_once_says_nothing_of_how_fast_the_next_is() {
     let bench = bench(Arc::new(SerialScheduler::start(&options).unwrap())).await;
     bench.gate.let_through(1);
     bench.embed(Priority::Background, &[FAILS; 64]).await.unwrap().unwrap_err();
-    let query = bench.embed(Priority::Immediate, &[2]);
-    let files: Vec<_> = (0..6).map(|_| bench.embed(Priority::Background, &[1; 64])).collect();
-    bench.until_depth(7).await;
-    bench.gate.let_through(2);
-    query.await.unwrap().unwrap();
-    while bench.scheduler.stats().completed < 2 {
+    let before = bench.scheduler.stats();
+    let mut batch = TokenBatch::default();
+    (0..6).for_each(|_| batch.push(&[1; 64]));
+    let request =
+        BatchEmbedRequest { model_id: encoder_id(), batch, priority: Priority::Background };
+    let scheduler = Arc::clone(&bench.scheduler);
+    let files = tokio::spawn(async move { scheduler.embed_batch(request).await });
+    bench.gate.let_through(1);
+    while bench.scheduler.stats().steps == before.steps {
         tokio::task::yield_now().await;
     }
-    let depth: usize = bench.scheduler.stats().depth.iter().sum();
-    assert!(depth > 0, "all files in one step");
+    let tokens = bench.scheduler.stats().tokens - before.tokens;
+    assert!(tokens < 6 * 64, "all files in one step");
     bench.gate.open();
-    for file in files {
-        file.await.unwrap().unwrap();
-    }
+    files.await.unwrap().unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
