@@ -115,6 +115,14 @@ struct Extracted {
     locators: LocatorMap,
 }
 
+impl Extracted {
+    /// What was turned into Markdown, whose lines are not those of the file.
+    fn converted(media_type: MediaType, title: String, text: String, locators: LocatorMap) -> Self {
+        let layout = TextLayout::Markdown;
+        Self { media_type, title, text, layout, has_lines: false, locators }
+    }
+}
+
 /// Reads a file or page in this process; never panics. For text the time and memory are linear in the
 /// size; what the parsers of binary formats take nobody knows, so [`Readers`] is for files of others.
 ///

@@ -6,7 +6,7 @@ use super::nested::Unread;
 use super::package::{Package, resolve};
 use super::xml::{Node, walk};
 use super::{Extracted, Unreadable, encoding, html, one_line, title};
-use crate::data::{Locator, LocatorMap, MediaType, TextLayout};
+use crate::data::{Locator, LocatorMap, MediaType};
 
 /// # Errors
 /// When the package is damaged, protected or holds no text.
@@ -35,14 +35,7 @@ pub(super) fn read(mut package: Package, name: &str) -> Result<Extracted, Unread
     unread.write(&mut book.text, "Chapters without text:");
     let first = book.locators.iter().find_map(|(_, mark)| mark.headings().first());
     let title = title::choose(contents.title.as_deref(), first.map(String::as_str), name);
-    Ok(Extracted {
-        media_type: MediaType::Book,
-        title,
-        text: book.text,
-        layout: TextLayout::Markdown,
-        has_lines: false,
-        locators: book.locators,
-    })
+    Ok(Extracted::converted(MediaType::Book, title, book.text, book.locators))
 }
 
 fn chapter(package: &mut Package, href: &str) -> Result<Option<html::Page>, Unreadable> {

@@ -14,7 +14,7 @@ use ego_tree::iter::Edge;
 use scraper::{Html, Node};
 
 use super::{Extracted, Unreadable, one_line, stem};
-use crate::data::{LocatorMap, MediaType, TextLayout};
+use crate::data::{LocatorMap, MediaType};
 use render::{Rendered, render};
 use weight::Weights;
 
@@ -48,14 +48,8 @@ pub(super) fn read(html: &str, name: &str) -> Result<Extracted, Unreadable> {
         .map(|title| without_site(&title, first_heading).to_owned())
         .or_else(|| first_heading.map(str::to_owned))
         .unwrap_or_else(|| stem(name).to_owned());
-    Ok(Extracted {
-        media_type: MediaType::Html,
-        title,
-        text: rendered.text,
-        layout: TextLayout::Markdown,
-        has_lines: false,
-        locators: rendered.headings.into_marks(),
-    })
+    let locators = rendered.headings.into_marks();
+    Ok(Extracted::converted(MediaType::Html, title, rendered.text, locators))
 }
 
 /// A page as text with its outline.

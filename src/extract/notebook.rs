@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::markdown::{fence, outline};
 use super::{Extracted, Unreadable, title};
-use crate::data::{MediaType, TextLayout};
+use crate::data::MediaType;
 
 /// What one output prints beyond this is left out: logs of training runs drown the rest.
 const OUTPUT_BYTES_MAX: usize = 4 << 10;
@@ -42,14 +42,7 @@ pub(super) fn read(json: &str, name: &str) -> Result<Extracted, Unreadable> {
     let text = text.replace('\0', " ");
     let headings = outline(&text);
     let title = title::choose(notebook["metadata"]["title"].as_str(), headings.first(), name);
-    Ok(Extracted {
-        media_type: MediaType::Notebook,
-        title,
-        layout: TextLayout::Markdown,
-        has_lines: false,
-        locators: headings.into_marks(),
-        text,
-    })
+    Ok(Extracted::converted(MediaType::Notebook, title, text, headings.into_marks()))
 }
 
 fn language(notebook: &Value) -> &str {

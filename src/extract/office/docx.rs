@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use super::{core_title, is_skipped};
-use crate::data::{MediaType, TextLayout};
+use crate::data::MediaType;
 use crate::extract::package::Package;
 use crate::extract::prose::Prose;
 use crate::extract::xml::{Node, walk};
@@ -36,14 +36,7 @@ pub(in crate::extract) fn read(mut package: Package, name: &str) -> Result<Extra
     let heading = first_title.as_deref().or(prose.first_heading());
     let title = title::choose(core_title(&mut package).as_deref(), heading, name);
     let (text, locators) = prose.finish();
-    Ok(Extracted {
-        media_type: MediaType::Document,
-        title,
-        text,
-        layout: TextLayout::Markdown,
-        has_lines: false,
-        locators,
-    })
+    Ok(Extracted::converted(MediaType::Document, title, text, locators))
 }
 
 /// What a paragraph style means.

@@ -2,7 +2,7 @@
 //! paragraph; of a presentation slide after slide with the speaker's notes.
 
 use super::element_text;
-use crate::data::{Locator, LocatorMap, MediaType, TextLayout};
+use crate::data::{Locator, LocatorMap, MediaType};
 use crate::extract::package::Package;
 use crate::extract::prose::Prose;
 use crate::extract::xml::{Element, Node, walk};
@@ -46,14 +46,7 @@ fn read(mut package: Package, name: &str, media_type: MediaType) -> Result<Extra
     let title = title::choose(property.as_deref(), heading.as_deref(), name);
     let (text, headings) = prose.finish();
     let locators = if media_type == MediaType::Presentation { slides } else { headings };
-    Ok(Extracted {
-        media_type,
-        title,
-        text,
-        layout: TextLayout::Markdown,
-        has_lines: false,
-        locators,
-    })
+    Ok(Extracted::converted(media_type, title, text, locators))
 }
 
 #[derive(Debug, Default)]

@@ -2,7 +2,7 @@
 //! speaker's notes. What repeats on every slide (date, footer, number) is left out.
 
 use super::{core_title, is_skipped, relationships};
-use crate::data::{Locator, LocatorMap, MediaType, TextLayout};
+use crate::data::{Locator, LocatorMap, MediaType};
 use crate::extract::package::Package;
 use crate::extract::prose::Prose;
 use crate::extract::xml::{Node, walk};
@@ -39,14 +39,7 @@ pub(in crate::extract) fn read(mut package: Package, name: &str) -> Result<Extra
         return Err(Unreadable::NoText);
     }
     let title = title::choose(core_title(&mut package).as_deref(), first_title.as_deref(), name);
-    Ok(Extracted {
-        media_type: MediaType::Presentation,
-        title,
-        text: prose.finish().0,
-        layout: TextLayout::Markdown,
-        has_lines: false,
-        locators,
-    })
+    Ok(Extracted::converted(MediaType::Presentation, title, prose.finish().0, locators))
 }
 
 /// Names of the slides' parts in the order they are shown.

@@ -11,7 +11,7 @@ use encoding_rs::Encoding;
 
 use self::charset::{Fonts, of_codepage};
 use self::token::{Token, Tokens};
-use crate::data::{MediaType, TextLayout};
+use crate::data::MediaType;
 use crate::extract::prose::Prose;
 use crate::extract::{Extracted, Unreadable, title};
 
@@ -32,14 +32,7 @@ pub(in crate::extract) fn read(bytes: &[u8], name: &str) -> Result<Extracted, Un
     }
     let title = title::choose(Some(&title), prose.first_heading(), name);
     let (text, locators) = prose.finish();
-    Ok(Extracted {
-        media_type: MediaType::Document,
-        title,
-        text,
-        layout: TextLayout::Markdown,
-        has_lines: false,
-        locators,
-    })
+    Ok(Extracted::converted(MediaType::Document, title, text, locators))
 }
 
 /// Where the text of a group goes.
