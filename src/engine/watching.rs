@@ -144,11 +144,12 @@ impl Engine {
 impl Inner {
     /// As they are now: a person may have changed the settings since the start.
     pub(super) fn limits(&self) -> Result<Limits, EngineError> {
-        let limits = self.config.limits.clone();
-        Ok(match Settings::load_if_there(&self.config.data_dir)? {
-            Some(settings) => settings.limits(&limits),
-            None => limits,
-        })
+        Ok(self.limits_by(Settings::load_if_there(&self.config.data_dir)?.as_ref()))
+    }
+
+    fn limits_by(&self, settings: Option<&Settings>) -> Limits {
+        let limits = &self.config.limits;
+        settings.map_or_else(|| limits.clone(), |settings| settings.limits(limits))
     }
 
     fn set_pace(&self, pace: Pace) -> bool {

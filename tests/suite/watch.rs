@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use lodestone::config::{Config, Settings};
 use lodestone::engine::{
-    Engine, EngineEvent, JobOutcome, Pace, RootState, SearchMode, SearchRequest, Status,
+    Engine, EngineEvent, Job, JobOutcome, Pace, RootState, SearchMode, SearchRequest, Status,
 };
 use tempfile::TempDir;
 
@@ -26,6 +26,15 @@ impl Place {
         let dir = tempfile::tempdir().unwrap();
         fs::create_dir(dir.path().join("files")).unwrap();
         Self { dir }
+    }
+
+    /// Paused, with the one file on the queue.
+    async fn open_with_one_file_waiting(&self) -> (Engine, Job) {
+        let engine = Engine::open(self.config()).unwrap();
+        engine.pause(true).await.unwrap();
+        let job = engine.index(vec![self.files()]);
+        until(&engine, |status| status.queue.counts.queued == 1).await;
+        (engine, job)
     }
 
     fn files(&self) -> PathBuf {
@@ -234,10 +243,7 @@ async fn trying_again_follows_no_link_out_of_a_folder() {
 async fn what_is_removed_while_it_waits_does_not_come_back() {
     let place = Place::new();
     place.write("a.md", "A bettong.\n");
-    let engine = Engine::open(place.config()).unwrap();
-    engine.pause(true).await.unwrap();
-    let job = engine.index(vec![place.files()]);
-    until(&engine, |status| status.queue.counts.queued == 1).await;
+    let (engine, job) = place.open_with_one_file_waiting().await;
     let report = engine.remove(vec![place.files().display().to_string()]).await.unwrap();
     assert_eq!(report.unknown, [""; 0]);
     engine.pause(false).await.unwrap();
@@ -272,10 +278,7 @@ async fn what_was_removed_below_a_folder_stays_out_until_it_is_named() {
 async fn a_folder_that_was_away_while_its_run_was_taken_up_is_looked_through_when_it_is_back() {
     let place = Place::new();
     place.write("a.md", "A bettong.\n");
-    let engine = Engine::open(place.config()).unwrap();
-    engine.pause(true).await.unwrap();
-    let job = engine.index(vec![place.files()]);
-    until(&engine, |status| status.queue.counts.queued == 1).await;
+    let (engine, job) = place.open_with_one_file_waiting().await;
     let (files, away) = (place.files(), place.dir.path().join("away"));
     engine.close().await;
     job.outcome().await;

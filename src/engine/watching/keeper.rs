@@ -86,9 +86,9 @@ impl Keeper {
     async fn look(&mut self, engine: &Engine) {
         let inner = Arc::clone(&engine.inner);
         let look = move || {
-            let limits = inner.limits()?;
-            let settings = Settings::load(&inner.config.data_dir)?;
-            Ok((inner.set_pace(pace(&settings)), limits.exclusions))
+            let settings = Settings::load_if_there(&inner.config.data_dir)?;
+            let exclusions = inner.limits_by(settings.as_ref()).exclusions;
+            Ok((inner.set_pace(pace(&settings.unwrap_or_default())), exclusions))
         };
         match engine.run_blocking(look).await {
             Ok((is_other_pace, exclusions)) => {
