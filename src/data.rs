@@ -7,6 +7,7 @@ mod document;
 mod embedding;
 mod hit;
 mod locator;
+mod site;
 mod source;
 mod tokens;
 
@@ -15,5 +16,6 @@ pub use document::{ChangeNumber, ContentHash, Document, DocumentId, MediaType, T
 pub use embedding::{Embedding, EmbeddingError};
 pub use hit::{Candidate, Hit, HitDocument, KeywordWhy, Passage, SemanticWhy, TextRange, Why};
 pub use locator::{Locator, LocatorMap};
+pub use site::{CrawlRules, Reach, Site};
 pub use source::{Source, SourceError};
 pub use tokens::{TokenBatch, TokenSequence};
