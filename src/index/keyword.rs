@@ -9,6 +9,7 @@ mod query;
 mod schema;
 mod scores;
 mod snapshot;
+mod sums;
 mod update;
 
 pub use error::KeywordIndexError;

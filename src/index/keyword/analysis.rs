@@ -9,8 +9,8 @@ use std::ops::Range;
 use icu_segmenter::WordSegmenter;
 use icu_segmenter::options::WordBreakInvariantOptions;
 use tantivy::tokenizer::{
-    AsciiFoldingFilter, LowerCaser, PreTokenizedString, RemoveLongFilter, Stemmer, TextAnalyzer,
-    Token, TokenStream, Tokenizer,
+    AsciiFoldingFilter, LowerCaser, PreTokenizedString, RawTokenizer, RemoveLongFilter, Stemmer,
+    TextAnalyzer, Token, TokenStream, Tokenizer,
 };
 
 use super::language::Language;
@@ -29,6 +29,19 @@ pub(super) fn stemming(language: Language) -> TextAnalyzer {
 /// The same without the stemmer: for the beginning of a word, which has no stem yet.
 pub(super) fn unstemmed() -> TextAnalyzer {
     builder().filter(AsciiFoldingFilter).build()
+}
+
+/// Words in lower case and nothing more: what [`endings`] turns into what [`stemming`] gives.
+pub(super) fn cutting() -> TextAnalyzer {
+    builder().build()
+}
+
+/// Stems one word that [`cutting`] gave.
+pub(super) fn endings(language: Language) -> TextAnalyzer {
+    TextAnalyzer::builder(RawTokenizer::default())
+        .filter(Stemmer::new(language.stemming()))
+        .filter(AsciiFoldingFilter)
+        .build()
 }
 
 fn builder() -> tantivy::tokenizer::TextAnalyzerBuilder<impl Tokenizer> {
@@ -347,7 +360,27 @@ mod tests {
         check("猫cat", &[(0, "猫"), (1, "cat")]);
     }
 
+    fn check_halves(language: Language, text: &str) {
+        let (mut cutting, mut endings) = (cutting(), endings(language));
+        let mut words = analyze(&mut cutting, text);
+        for word in &mut words {
+            let [stem] = analyze(&mut endings, &word.text).try_into().unwrap();
+            let AnalyzedWord { text, .. } = stem;
+            word.text = text;
+        }
+        assert_eq!(words, analyze(&mut stemming(language), text), "{language:?}");
+    }
+
     proptest! {
+        #[test]
+        fn cutting_and_then_stemming_is_the_same_as_both_at_once(
+            text in "([a-zA-Z_ éßİ\u{301}日本ภาษาไทย1.]|ung|ies|ing|ées){0,30}"
+        ) {
+            for language in Language::ALL {
+                check_halves(language, &text);
+            }
+        }
+
         #[test]
         fn ranges_are_inside_ascend_and_positions_have_no_gap(text in "[a-zA-Z_ é\u{301}日本ภาษาไทย1.]{0,40}") {
             let words = analyze(&mut stemming(Language::English), &text);

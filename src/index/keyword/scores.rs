@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use tantivy::postings::Postings as _;
 use tantivy::query::{Bm25StatisticsProvider as _, Bm25Weight, EnableScoring, Query as _};
-use tantivy::schema::IndexRecordOption;
+use tantivy::schema::{Field, IndexRecordOption};
 use tantivy::{DocId, DocSet as _, Score, Searcher, SegmentReader, TERMINATED, TantivyError, Term};
 
 use super::collector::KeyColumns;
@@ -84,7 +84,7 @@ pub(super) fn of(
     }
     let mut sums: Vec<Vec<Score>> = named.iter().map(|here| vec![0.0; here.docs.len()]).collect();
     for (term, weight) in query.plain_terms(fields) {
-        let bm25 = bm25(searcher, &term, weight)?;
+        let bm25 = bm25(searcher, term.field(), searcher.doc_freq(&term)?, weight)?;
         for (here, sums) in named.iter().zip(&mut sums) {
             each_score(here, &term, &bm25, |at, score| sums[at] += score)?;
         }
@@ -92,7 +92,7 @@ pub(super) fn of(
     for guesses in query.guessed_terms(fields) {
         let mut best: Vec<Vec<Score>> = sums.iter().map(|sums| vec![0.0; sums.len()]).collect();
         for (term, weight) in guesses {
-            let bm25 = bm25(searcher, &term, weight)?;
+            let bm25 = bm25(searcher, term.field(), searcher.doc_freq(&term)?, weight)?;
             for (here, best) in named.iter().zip(&mut best) {
                 each_score(here, &term, &bm25, |at, score| best[at] = best[at].max(score))?;
             }
@@ -106,10 +106,15 @@ pub(super) fn of(
     Ok(scores.filter(|(_, score)| *score > 0.0).collect())
 }
 
-/// The score of one word in one field, as tantivy has it.
-fn bm25(searcher: &Searcher, term: &Term, weight: Score) -> Result<Bm25Weight, TantivyError> {
-    let (passages, holding) = (searcher.total_num_docs()?, searcher.doc_freq(term)?);
-    let words_a_passage = searcher.total_num_tokens(term.field())? as Score / passages as Score;
+/// The score of one word in one field that `holding` passages hold, as tantivy has it.
+pub(super) fn bm25(
+    searcher: &Searcher,
+    field: Field,
+    holding: u64,
+    weight: Score,
+) -> Result<Bm25Weight, TantivyError> {
+    let passages = searcher.total_num_docs()?;
+    let words_a_passage = searcher.total_num_tokens(field)? as Score / passages as Score;
     let bm25 = Bm25Weight::for_one_term_without_explain(holding, passages, words_a_passage);
     Ok(bm25.boost_by(weight))
 }

@@ -9,6 +9,7 @@ use super::language::Language;
 use super::query::lookup::languages;
 use super::schema::Fields;
 use super::scores::{self, Named};
+use super::sums::Lists;
 use super::{IndexProgress, KeywordIndex, KeywordIndexError, KeywordQuery, PreparedQuery};
 use crate::data::{Candidate, ChunkKey};
 use crate::index::PassageFilter;
@@ -107,10 +108,25 @@ impl KeywordSnapshot {
         filter: &PassageFilter,
         limit: usize,
     ) -> Result<Vec<Candidate>, KeywordIndexError> {
-        let Some(scored) = query.scored(&self.fields) else { return Ok(Vec::new()) };
-        if limit == 0 || filter.is_none() {
+        if query.is_empty() || limit == 0 || filter.is_none() {
             return Ok(Vec::new());
         }
+        match Lists::find(&self.searcher, &self.fields, query).map_err(|e| self.error(e))? {
+            Some(lists) => {
+                lists.best(&self.searcher, &self.columns, filter, limit).map_err(|e| self.error(e))
+            }
+            None => self.search_by_blocks(query, filter, limit),
+        }
+    }
+
+    /// The same, where blocks of passages that score too low are skipped.
+    pub(super) fn search_by_blocks(
+        &self,
+        query: &PreparedQuery,
+        filter: &PassageFilter,
+        limit: usize,
+    ) -> Result<Vec<Candidate>, KeywordIndexError> {
+        let Some(scored) = query.scored(&self.fields) else { return Ok(Vec::new()) };
         collector::best(&self.searcher, &self.columns, &scored, filter, limit)
             .map_err(|e| self.error(e))
     }

@@ -324,6 +324,17 @@ fn named_passages_have_the_scores_that_they_are_found_with() {
 }
 
 #[test]
+fn adding_up_finds_what_skipping_blocks_finds() {
+    let (_dir, index, keys) = index_of_many_segments();
+    let snapshot = index.snapshot().unwrap();
+    for query in many_queries() {
+        let prepared = snapshot.prepare(&query).unwrap();
+        let by_blocks = snapshot.search_by_blocks(&prepared, &PassageFilter::all(), keys.len());
+        assert_alike(&by_blocks.unwrap(), &search(&index, &query, keys.len()), &query);
+    }
+}
+
+#[test]
 fn the_best_of_many_segments_are_the_best_of_all() {
     let (_dir, index, keys) = index_of_many_segments();
     for query in many_queries() {
