@@ -69,6 +69,7 @@ use crate::storage::Store;
 use chat::LoadedLanguageModel;
 use jobs::Jobs;
 use loaded::Models;
+use runtime::Purpose;
 
 /// Events that a slow listener may fall behind by before it misses some.
 const EVENTS_MAX: usize = 256;
@@ -99,6 +100,7 @@ struct Inner {
     missed: AtomicU64,
     /// Taken on drop.
     runtime: Option<Runtime>,
+    job_runtime: Option<Runtime>,
 }
 
 impl std::fmt::Debug for Engine {
@@ -122,7 +124,7 @@ impl Engine {
         let indexes = Indexes::open(&data_dir)?;
         let lanes = config.lanes.map_or_else(lanes_from_environment, Ok)?;
         let scheduler = Arc::new(start_scheduler(lanes)?);
-        let runtime = runtime::start().map_err(EngineError::Runtime)?;
+        let [runtime, job_runtime] = [Purpose::Answers, Purpose::Jobs].map(runtime::start);
         let (events, _) = broadcast::channel(EVENTS_MAX);
         let inner = Arc::new(Inner {
             models: Models::new(config.model.name()),
@@ -137,7 +139,8 @@ impl Engine {
             pace: watch::Sender::new(Pace::Full),
             watched: watching::Watched::default(),
             missed: AtomicU64::new(0),
-            runtime: Some(runtime),
+            runtime: Some(runtime.map_err(EngineError::Runtime)?),
+            job_runtime: Some(job_runtime.map_err(EngineError::Runtime)?),
         });
         let engine = Self { inner };
         engine.spawn(engine.clone().start_models());
@@ -177,6 +180,7 @@ impl Engine {
     async fn search_here(&self, request: SearchRequest) -> Result<SearchResponse, EngineError> {
         let started = std::time::Instant::now();
         self.indexes_ready().await;
+        let _hold = self.inner.scheduler.hold();
         let query = Query::parse(&request.query, platform::now_seconds());
         let asked = Arc::new((request, query));
         // Taken first: whatever comes into use meanwhile, this search asks these indexes with the model
@@ -321,6 +325,13 @@ impl Engine {
         }
     }
 
+    /// Runs a job, behind everything that somebody waits for.
+    fn spawn_job(&self, future: impl Future<Output = ()> + Send + 'static) {
+        if let Some(runtime) = &self.inner.job_runtime {
+            runtime.spawn(future);
+        }
+    }
+
     fn spawn(&self, future: impl Future<Output = ()> + Send + 'static) {
         if let Some(runtime) = &self.inner.runtime {
             runtime.spawn(future);
@@ -376,7 +387,7 @@ fn start_scheduler(lanes: NonZeroUsize) -> Result<RestartingScheduler, GpuError>
 impl Drop for Inner {
     fn drop(&mut self) {
         self.jobs.cancel_all();
-        if let Some(runtime) = self.runtime.take() {
+        for runtime in [self.runtime.take(), self.job_runtime.take()].into_iter().flatten() {
             // The last handle may be dropped on the runtime itself, where waiting is not allowed.
             runtime.shutdown_background();
         }

@@ -10,6 +10,7 @@ mod budget;
 mod error;
 #[cfg(test)]
 mod fake;
+mod hold;
 mod lanes;
 mod model;
 mod parallel;
@@ -22,6 +23,7 @@ mod stop;
 mod stream;
 
 pub use error::{GpuError, ModelError};
+pub use hold::Hold;
 pub use lanes::SchedulerOptions;
 pub use model::{
     DecoderModel, DeviceInfo, DeviceKind, EncoderModel, Generation, GenerationStep, Lane, Model,
@@ -56,6 +58,9 @@ pub trait GpuScheduler: Send + Sync {
     ///
     /// Returns once the request is queued. Dropping the stream cancels the rest.
     async fn generate(&self, request: GenerateRequest) -> Result<TokenStream, GpuError>;
+
+    /// Keeps background steps off the cores of the caller for a moment; see [`Hold`].
+    fn hold(&self) -> Hold;
 
     /// Loads a model and keeps it under `id`; requests on other models run meanwhile.
     async fn load_model(
@@ -93,6 +98,10 @@ macro_rules! delegate_to_lanes {
 
             async fn generate(&self, request: GenerateRequest) -> Result<TokenStream, GpuError> {
                 self.0.generate(request).await
+            }
+
+            fn hold(&self) -> Hold {
+                self.0.hold()
             }
 
             async fn load_model(

@@ -13,7 +13,7 @@ mod power;
 mod program;
 mod simd;
 
-pub use background::BackgroundIo;
+pub use background::{BackgroundIo, lower_thread_priority};
 pub use clock::now_seconds;
 pub use directory::{DATA_DIR_VARIABLE, DirectoryError, data_dir, restrict_to_owner};
 pub use file::{

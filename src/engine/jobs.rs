@@ -115,7 +115,7 @@ where
     let (id, cancel) = engine.inner.jobs.open();
     let (sender, outcome) = oneshot::channel();
     let (engine, running) = (engine.clone(), cancel.subscribe());
-    engine.clone().spawn(async move {
+    engine.clone().spawn_job(async move {
         engine.emit(EngineEvent::JobStarted { job: id, label });
         let outcome = body(engine.clone(), id, running).await;
         let outcome =

@@ -6,25 +6,45 @@ use std::time::Duration;
 
 use tokio::runtime::{Builder, Runtime};
 
+use crate::platform;
+
 /// Threads that run futures; whatever computes goes to the blocking pool.
 const WORKERS: usize = 2;
 
 /// How long the workers may take to begin before others get threads as well.
 const BEGINNING: Duration = Duration::from_secs(1);
 
-/// The engine's runtime, whose threads are named by what they do, so that a trace shows work that runs
-/// where it should not.
-pub(super) fn start() -> io::Result<Runtime> {
+/// For whom a runtime works.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Purpose {
+    /// Whoever waits for an answer.
+    Answers,
+    /// Jobs, whose threads give way to all others.
+    Jobs,
+}
+
+/// A runtime whose threads are named by what they do, so that a trace shows work that runs where it
+/// should not.
+pub(super) fn start(purpose: Purpose) -> io::Result<Runtime> {
     let started = AtomicUsize::new(0);
+    let (futures, blocking) = match purpose {
+        Purpose::Answers => ("lodestone-async", "lodestone-blocking"),
+        Purpose::Jobs => ("lodestone-async-job", "lodestone-blocking-job"),
+    };
     // The workers are the first threads that tokio starts.
     let name = move || match started.fetch_add(1, Ordering::Relaxed) {
-        at if at < WORKERS => format!("lodestone-async-{at}"),
-        at => format!("lodestone-blocking-{}", at - WORKERS),
+        at if at < WORKERS => format!("{futures}-{at}"),
+        at => format!("{blocking}-{}", at - WORKERS),
     };
     let (begun, workers_begun) = mpsc::sync_channel(WORKERS);
     let runtime = Builder::new_multi_thread()
         .worker_threads(WORKERS)
         .thread_name_fn(name)
+        .on_thread_start(move || {
+            if purpose == Purpose::Jobs {
+                platform::lower_thread_priority();
+            }
+        })
         .on_thread_park(move || {
             thread_local! {
                 static HAS_BEGUN: Cell<bool> = const { Cell::new(false) };

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use async_trait::async_trait;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
+use super::hold::{Hold, Holds};
 use super::queue::{EmbedWork, GenerateWork, Pending, Queue, Work};
 use super::{
     BatchEmbedRequest, EmbedRequest, GenerateRequest, GpuError, GpuScheduler, Lane, ModelId,
@@ -28,11 +29,14 @@ pub struct SchedulerOptions {
     /// How long one step should take; by default what suits the device, see
     /// [`super::DeviceKind::step_target`].
     pub step_target: Option<Duration>,
+    /// How long a [`Hold`] keeps background steps waiting at most: longer than any search, and a bound on
+    /// what one that hangs would cost.
+    pub hold_max: Duration,
 }
 
 impl Default for SchedulerOptions {
     fn default() -> Self {
-        Self { queue_max: 1_000, step_target: None }
+        Self { queue_max: 1_000, step_target: None, hold_max: Duration::from_millis(100) }
     }
 }
 
@@ -68,6 +72,7 @@ impl Places {
 #[derive(Debug)]
 struct Shared {
     lanes: usize,
+    hold_max: Duration,
     state: Mutex<State>,
     wake: Condvar,
 }
@@ -75,6 +80,7 @@ struct Shared {
 #[derive(Debug, Default)]
 struct State {
     queue: Queue,
+    holds: Holds,
     /// Loaded on every lane.
     models: HashMap<ModelId, ModelInfo>,
     loading: HashMap<ModelId, Loading>,
@@ -133,7 +139,8 @@ impl Lanes {
         let lanes = names.len();
         let uploads = std::iter::repeat_with(Uploads::default).take(lanes).collect();
         let state = Mutex::new(State { uploads, ..State::default() });
-        let shared = Arc::new(Shared { lanes, state, wake: Condvar::new() });
+        let hold_max = options.hold_max;
+        let shared = Arc::new(Shared { lanes, hold_max, state, wake: Condvar::new() });
         let mut started = Self { shared, places: Places::new(options.queue_max), threads: vec![] };
         for (index, name) in names.into_iter().enumerate() {
             let lane = Lane { index, lanes };
@@ -239,6 +246,16 @@ impl GpuScheduler for Lanes {
         };
         self.shared.wake.notify_all();
         Ok(stream)
+    }
+
+    fn hold(&self) -> Hold {
+        self.shared.lock().holds.add(Instant::now(), self.shared.hold_max);
+        let shared = Arc::clone(&self.shared);
+        Hold::new(move || {
+            if shared.lock().holds.release() {
+                shared.wake.notify_all();
+            }
+        })
     }
 
     async fn load_model(

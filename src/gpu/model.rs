@@ -131,7 +131,7 @@ impl DeviceKind {
     pub fn step_target(self) -> Duration {
         match self {
             Self::Metal | Self::Cuda | Self::Wgpu => Duration::from_millis(10),
-            Self::Cpu => Duration::from_millis(40),
+            Self::Cpu => Duration::from_millis(20),
         }
     }
 }

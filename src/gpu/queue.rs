@@ -61,6 +61,21 @@ pub(super) struct GenerateStep {
     pub prompt: Option<(Vec<u32>, Sampling)>,
 }
 
+/// Who asks for a step.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct QueueLane {
+    pub index: usize,
+    /// Whether it takes background steps now.
+    pub background: bool,
+}
+
+#[cfg(test)]
+impl QueueLane {
+    pub(super) fn open(index: usize) -> Self {
+        Self { index, background: true }
+    }
+}
+
 /// The requests in the order of their priority.
 #[derive(Debug, Default)]
 pub(super) struct Queue {
@@ -97,12 +112,15 @@ impl Queue {
     /// query waits for one.
     pub(super) fn next_step(
         &mut self,
-        lane: usize,
+        QueueLane { index: lane, background }: QueueLane,
         budget: impl Fn(&ModelId) -> Option<usize>,
         now: Instant,
     ) -> Option<Step> {
         self.drop_abandoned();
         let waiting = [0, 1, 2].map(|class: usize| {
+            if class == Priority::Background.index() && !background {
+                return (None, None);
+            }
             let first = |is_waiting: fn(&Work, usize) -> bool| {
                 let runs = |e: &&Entry| is_waiting(&e.work, lane) && budget(&e.model).is_some();
                 self.classes[class].iter().find(runs).map(|entry| entry.ticket)

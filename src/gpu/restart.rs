@@ -7,8 +7,8 @@ use async_trait::async_trait;
 use tracing::warn;
 
 use super::{
-    BatchEmbedRequest, EmbedRequest, GenerateRequest, GpuError, GpuScheduler, ModelId, ModelInfo,
-    ModelLoader, SchedulerStats, TokenStream,
+    BatchEmbedRequest, EmbedRequest, GenerateRequest, GpuError, GpuScheduler, Hold, ModelId,
+    ModelInfo, ModelLoader, SchedulerStats, TokenStream,
 };
 use crate::data::Embedding;
 
@@ -143,6 +143,10 @@ impl GpuScheduler for RestartingScheduler {
             async move { scheduler.generate(request).await }
         })
         .await
+    }
+
+    fn hold(&self) -> Hold {
+        self.current().1.hold()
     }
 
     async fn load_model(

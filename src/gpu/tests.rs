@@ -27,7 +27,9 @@ impl Drop for Bench {
 }
 
 fn options(queue_max: usize) -> SchedulerOptions {
-    SchedulerOptions { queue_max, step_target: Some(Duration::ZERO) }
+    // Whether a hold ends by itself is not left to how fast the machine is.
+    let hold_max = Duration::from_hours(1);
+    SchedulerOptions { queue_max, step_target: Some(Duration::ZERO), hold_max }
 }
 
 async fn serial(queue_max: usize) -> Bench {
@@ -88,6 +90,22 @@ async fn collect(mut stream: TokenStream) -> (Vec<u32>, Option<FinishReason>) {
         tokens.push(token.unwrap());
     }
     (tokens, stream.finish())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn while_a_search_holds_the_cores_no_background_step_begins() {
+    let bench = serial(8).await;
+    bench.gate.open();
+    let hold = bench.scheduler.hold();
+    let indexing = bench.embed(Priority::Background, &[1]);
+    while bench.scheduler.stats().depth[Priority::Background.index()] == 0 {
+        tokio::task::yield_now().await;
+    }
+    bench.embed(Priority::Interactive, &[2]).await.unwrap().unwrap();
+    assert_eq!(bench.started.recv().unwrap().token, 2);
+    drop(hold);
+    indexing.await.unwrap().unwrap();
+    assert_eq!(bench.started.recv().unwrap().token, 1);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -178,7 +196,7 @@ async fn a4_a_query_waits_for_the_running_step_only() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a4_a_step_that_fails_at_once_says_nothing_of_how_fast_the_next_is() {
     let target = Some(Duration::from_millis(40));
-    let options = SchedulerOptions { queue_max: 8, step_target: target };
+    let options = SchedulerOptions { queue_max: 8, step_target: target, ..Default::default() };
     let bench = bench(Arc::new(SerialScheduler::start(&options).unwrap())).await;
     bench.gate.let_through(1);
     bench.embed(Priority::Background, &[FAILS; 64]).await.unwrap().unwrap_err();

@@ -1,3 +1,5 @@
+use std::ops::Range;
+
 use tracing::debug_span;
 
 use super::familiarity::familiarity;
@@ -50,6 +52,10 @@ impl Tokenizer {
     /// A tokenization holds about 150 bytes a token until its ids and offsets are taken out, so long
     /// texts go through in segments of about this many bytes.
     const SEGMENT_BYTES: usize = 256 << 10;
+
+    /// A text of this length keeps one core busy for seconds while nothing else may be left to read, so
+    /// all of them share it.
+    const LONG_BYTES: usize = 4 << 20;
 
     /// Reads the bytes of a `tokenizer.json`. Truncation and padding set in the file are switched off:
     /// the chunker decides where a text is cut.
@@ -109,21 +115,58 @@ impl Tokenizer {
     /// When the tokenizer's model has no token for a part of the text, not even an unknown one.
     pub fn encode(&self, text: &str) -> Result<TokenSequence, TokenizerError> {
         let _span = debug_span!("tokenize", bytes = text.len()).entered();
+        let threads = if text.len() < Self::LONG_BYTES { 1 } else { cores() };
+        self.encode_on(threads, text, Self::SEGMENT_BYTES)
+    }
+
+    /// Goes through the text in rounds of as many segments as there are threads, so that only a round is
+    /// held in the long form.
+    fn encode_on(
+        &self,
+        threads: usize,
+        text: &str,
+        segment_bytes: usize,
+    ) -> Result<TokenSequence, TokenizerError> {
         let mut tokens = TokenSequence::default();
-        let mut start = 0;
-        while start < text.len() {
-            let end = segment_end(text, start, Self::SEGMENT_BYTES);
-            let encoding = self
-                .inner
-                .encode(&text[start..end], false)
-                .map_err(|error| TokenizerError::Encode(error.to_string()))?;
-            tokens.ids.extend_from_slice(encoding.get_ids());
-            let shifted =
-                |(from, to): &(usize, usize)| ((start + from) as u32, (start + to) as u32);
-            tokens.offsets.extend(encoding.get_offsets().iter().map(shifted));
-            start = end;
+        let segments = segments(text, segment_bytes);
+        for round in segments.chunks(threads.max(1)) {
+            let [first, others @ ..] = round else { break };
+            let parts: Vec<_> = std::thread::scope(|scope| {
+                let start = |segment: &Range<usize>| {
+                    let segment = segment.clone();
+                    scope.spawn(move || self.encode_segment(text, segment))
+                };
+                let started: Vec<_> = others.iter().map(start).collect();
+                let here = self.encode_segment(text, first.clone());
+                let ended = started.into_iter().map(|thread| {
+                    thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+                });
+                std::iter::once(here).chain(ended).collect()
+            });
+            for part in parts {
+                let part = part?;
+                tokens.ids.extend(part.ids);
+                tokens.offsets.extend(part.offsets);
+            }
         }
         Ok(tokens)
+    }
+
+    fn encode_segment(
+        &self,
+        text: &str,
+        segment: Range<usize>,
+    ) -> Result<TokenSequence, TokenizerError> {
+        let start = segment.start;
+        let encoding = self
+            .inner
+            .encode(&text[segment], false)
+            .map_err(|error| TokenizerError::Encode(error.to_string()))?;
+        let shifted = |(from, to): &(usize, usize)| ((start + from) as u32, (start + to) as u32);
+        Ok(TokenSequence {
+            ids: encoding.get_ids().to_vec(),
+            offsets: encoding.get_offsets().iter().map(shifted).collect(),
+        })
     }
 
     /// How much of a text the model that this tokenizer was made for knows, 0 ..= 1.
@@ -184,6 +227,21 @@ impl Tokenizer {
         let batch: TokenBatch = super::batch::pack(around, &tokens, [(&[][..], &(0..kept))]);
         Ok(batch.ids().to_vec())
     }
+}
+
+fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+fn segments(text: &str, bytes_max: usize) -> Vec<Range<usize>> {
+    let mut segments = Vec::new();
+    let mut start = 0;
+    while start < text.len() {
+        let end = segment_end(text, start, bytes_max);
+        segments.push(start..end);
+        start = end;
+    }
+    segments
 }
 
 /// Where the segment from `start` ends: behind the last line break within `bytes_max`, else behind the
@@ -296,13 +354,10 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(64))]
         #[test]
         fn segments_join_to_the_text(text in "[a-zé世 \n\t]{0,200}", bytes_max in 8..40_usize) {
-            let mut start = 0;
             let mut joined = String::new();
-            while start < text.len() {
-                let end = segment_end(&text, start, bytes_max);
-                prop_assert!(end > start && end - start <= bytes_max);
-                joined.push_str(&text[start..end]);
-                start = end;
+            for segment in segments(&text, bytes_max) {
+                prop_assert!(!segment.is_empty() && segment.len() <= bytes_max);
+                joined.push_str(&text[segment]);
             }
             prop_assert_eq!(joined, text);
         }
@@ -316,6 +371,15 @@ mod tests {
                 parts.iter().flat_map(|part| tokenizer.encode(part).unwrap().ids).collect();
             prop_assert_eq!(&whole.ids, &pieces);
             prop_assert!(whole.offsets.is_sorted());
+        }
+
+        #[test]
+        fn several_threads_give_the_tokens_that_one_gives(
+            text in "([a-zA-Zé.!_世0-9]{1,12}[ \n]){0,40}", threads in 2..5_usize,
+        ) {
+            let tokenizer = Tokenizer::from_bytes(BUNDLED).unwrap();
+            let alone = tokenizer.encode_on(1, &text, 1 << 10).unwrap();
+            prop_assert_eq!(tokenizer.encode_on(threads, &text, 50).unwrap(), alone);
         }
 
         /// A prompt that was tokenized once and laid before a text gives the tokens of the two together.

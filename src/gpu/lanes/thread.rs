@@ -10,9 +10,10 @@ use tokio::sync::oneshot;
 use tracing::{debug_span, error};
 
 use super::super::budget::StepBudget;
-use super::super::queue::{EmbedStep, GenerateStep, Step, Ticket};
+use super::super::queue::{EmbedStep, GenerateStep, QueueLane, Step, Ticket};
 use super::super::{
-    Generation, GenerationStep, GpuError, Lane, Model, ModelError, ModelId, ModelInfo, ModelUpload,
+    DeviceKind, Generation, GenerationStep, GpuError, Lane, Model, ModelError, ModelId, ModelInfo,
+    ModelUpload,
 };
 use super::Shared;
 use crate::data::Embedding;
@@ -29,6 +30,8 @@ pub(super) struct DeviceThread {
     uploading: Option<(ModelId, Box<dyn ModelUpload>)>,
     /// Whether the last turn was an upload's: they alternate with requests.
     uploaded_last: bool,
+    /// Whether the models here run on the cores that searches need as well.
+    shares_cores: bool,
 }
 
 enum Turn {
@@ -48,6 +51,7 @@ impl DeviceThread {
             sessions: HashMap::new(),
             uploading: None,
             uploaded_last: false,
+            shares_cores: false,
         }
     }
 
@@ -91,14 +95,22 @@ impl DeviceThread {
                 return Turn::Upload;
             }
             let budget = |id: &ModelId| self.models.get(id).map(|(_, budget)| budget.tokens());
-            let step = state_now.queue.next_step(self.lane.index, budget, Instant::now());
-            if let Some(step) = step {
+            let now = Instant::now();
+            let held = state_now.holds.left(now).filter(|_| self.shares_cores);
+            let lane = QueueLane { index: self.lane.index, background: held.is_none() };
+            if let Some(step) = state_now.queue.next_step(lane, budget, now) {
                 return Turn::Step(step);
             }
             if self.uploading.is_some() {
                 return Turn::Upload;
             }
-            state = shared.wake.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state = match held {
+                None => shared.wake.wait(state).unwrap_or_else(PoisonError::into_inner),
+                Some(left) => {
+                    let woken = shared.wake.wait_timeout(state, left);
+                    woken.unwrap_or_else(PoisonError::into_inner).0
+                }
+            };
         }
     }
 
@@ -213,6 +225,7 @@ impl DeviceThread {
 
     fn keep(&mut self, id: ModelId, model: Model) -> ModelInfo {
         let info = model.info();
+        self.shares_cores |= info.device.kind == DeviceKind::Cpu;
         let target = self.step_target.unwrap_or(info.device.kind.step_target());
         self.models.insert(id, (model, StepBudget::new(target)));
         info

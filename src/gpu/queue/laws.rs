@@ -184,7 +184,7 @@ impl World {
                 continue;
             }
             let waiting = self.waiting(lane);
-            let step = self.queue.next_step(lane, |_| Some(BUDGET), self.now());
+            let step = self.queue.next_step(QueueLane::open(lane), |_| Some(BUDGET), self.now());
             let Some(step) = step else {
                 prop_assert!(waiting.iter().all(|waits| !waits), "a step waits and none is given");
                 continue;

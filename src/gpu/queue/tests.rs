@@ -53,7 +53,7 @@ pub(super) fn fake(batch: &TokenBatch) -> Vec<Embedding> {
 }
 
 fn next(queue: &mut Queue, budget: usize) -> Option<Step> {
-    queue.next_step(0, |_| Some(budget), Instant::now())
+    queue.next_step(QueueLane::open(0), |_| Some(budget), Instant::now())
 }
 
 fn next_embed(queue: &mut Queue, budget: usize) -> EmbedStep {
@@ -209,16 +209,28 @@ fn a10_the_steps_of_one_batch_run_on_two_lanes_and_end_in_any_order() {
 }
 
 #[test]
+fn a_lane_that_is_held_leaves_the_background_alone() {
+    let mut queue = Queue::default();
+    let _background = submit(&mut queue, model("m"), Priority::Background, 1, &[4]);
+    let held = QueueLane { index: 0, background: false };
+    assert!(queue.next_step(held, |_| Some(8), Instant::now()).is_none());
+    let _asked = submit(&mut queue, model("m"), Priority::Interactive, 2, &[4]);
+    let step = queue.next_step(held, |_| Some(8), Instant::now()).unwrap();
+    assert_eq!(step.priority(), Priority::Interactive);
+    assert_eq!(next(&mut queue, 8).unwrap().priority(), Priority::Background);
+}
+
+#[test]
 fn a10_a_model_that_is_on_one_lane_runs_there() {
     let mut queue = Queue::default();
     let _answer = submit(&mut queue, model("m"), Priority::Background, 1, &[4]);
-    assert!(queue.next_step(0, |_| None, Instant::now()).is_none());
-    assert!(queue.next_step(1, |_| Some(8), Instant::now()).is_some());
+    assert!(queue.next_step(QueueLane::open(0), |_| None, Instant::now()).is_none());
+    assert!(queue.next_step(QueueLane::open(1), |_| Some(8), Instant::now()).is_some());
 }
 
 /// Runs the next step of a generation on `lane`, which gives `token`.
 fn run_generate(queue: &mut Queue, lane: usize, token: u32) -> Option<Ticket> {
-    let step = queue.next_step(lane, |_| Some(8), Instant::now())?;
+    let step = queue.next_step(QueueLane::open(lane), |_| Some(8), Instant::now())?;
     let Step::Generate(step) = step else { panic!("{step:?}") };
     queue.complete_generate(&step, Ok(GenerationStep::Token(token)), Duration::ZERO);
     Some(step.ticket)
