@@ -7,7 +7,8 @@ use lodestone::index::{HnswIndex, HnswOptions, PassageFilter, VectorIndex};
 
 use super::data::{Bench, K, Report, disk_bytes, document, found, resident_bytes};
 
-const EFS: [usize; 13] = [16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1_024];
+const EFS: [usize; 15] =
+    [16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1_024, 1_536, 2_048];
 
 /// Candidates that the application asks for at least.
 const CANDIDATES: usize = 100;

@@ -17,7 +17,7 @@ K = 10
 QUERIES = 1_000
 M = 16
 EF_CONSTRUCTION = 200
-EFS = [16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024]
+EFS = [16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048]
 RECALLS = [0.95, 0.98, 0.99]
 
 # Length of the noise that a perturbed copy is a unit vector and this much of: copies have a cosine of
