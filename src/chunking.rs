@@ -94,6 +94,50 @@ fn ranges(
     layout: TextLayout,
     size: ChunkSize,
 ) -> Result<Vec<Range<usize>>, ChunkingError> {
+    if matches!(layout, TextLayout::Plain | TextLayout::Markdown) && text.len() > 2 * BLOCK_BYTES {
+        let mut all = Vec::new();
+        for block in blocks(text, BLOCK_BYTES) {
+            let ranges = ranges_of((text, tokens), block.clone(), layout, size)?;
+            let shifted = |range: Range<usize>| block.start + range.start..block.start + range.end;
+            all.extend(ranges.into_iter().map(shifted));
+        }
+        return Ok(all);
+    }
+    ranges_of((text, tokens), 0..text.len(), layout, size)
+}
+
+/// text-splitter looks through all boundaries of a text for every chunk: its time grows with the square of
+/// the length, and half a gigabyte of prose was not cut in ten minutes. Longer texts are cut in blocks first.
+const BLOCK_BYTES: usize = 1 << 20;
+
+/// Cuts at blank lines, as far as there are any. Of those in the last quarter of a block it is the one whose
+/// next words have the smallest hash, so that an edit does not move the ends of the blocks behind it.
+fn blocks(text: &str, bytes_max: usize) -> Vec<Range<usize>> {
+    let mut blocks = Vec::new();
+    let mut start = 0;
+    while text.len() - start > bytes_max {
+        let limit = text.floor_char_boundary(start + bytes_max);
+        let quarter = text.floor_char_boundary(start + bytes_max / 4 * 3);
+        let bytes = text.as_bytes();
+        let behind = |at: usize| blake3::hash(&bytes[at..bytes.len().min(at + 32)]);
+        let blanks = text[quarter..limit].match_indices("\n\n").map(|(at, _)| quarter + at + 2);
+        let blank = blanks.min_by_key(|at| *behind(*at).as_bytes());
+        let line = || text[start..limit].rfind('\n').map(|at| start + at + 1);
+        let end = blank.or_else(line).unwrap_or(limit);
+        blocks.push(start..end);
+        start = end;
+    }
+    blocks.push(start..text.len());
+    blocks
+}
+
+/// The chunks of a part of a text, counted from where the part begins.
+fn ranges_of(
+    (text, tokens): (&str, &TokenSequence),
+    part: Range<usize>,
+    layout: TextLayout,
+    size: ChunkSize,
+) -> Result<Vec<Range<usize>>, ChunkingError> {
     let ChunkSize { tokens_max, overlap } = size;
     let config = || {
         ChunkConfig::new(tokens_max)
@@ -101,19 +145,21 @@ fn ranges(
             .with_overlap(overlap)
             .map_err(|_| ChunkingError::Overlap { tokens_max, overlap })
     };
+    // The sizer knows a slice by where it lies in the whole text.
+    let part = &text[part];
     let to_ranges = |slices: &mut dyn Iterator<Item = (usize, &str)>| {
         slices.map(|(start, slice)| start..start + slice.len()).collect()
     };
     if let Some(grammar) = grammar(layout)
         && let Ok(splitter) = CodeSplitter::new(grammar, config()?)
     {
-        return Ok(to_ranges(&mut splitter.chunk_indices(text)));
+        return Ok(to_ranges(&mut splitter.chunk_indices(part)));
     }
     Ok(match layout {
         TextLayout::Markdown => {
-            to_ranges(&mut MarkdownSplitter::new(config()?).chunk_indices(text))
+            to_ranges(&mut MarkdownSplitter::new(config()?).chunk_indices(part))
         }
-        _ => to_ranges(&mut TextSplitter::new(config()?).chunk_indices(text)),
+        _ => to_ranges(&mut TextSplitter::new(config()?).chunk_indices(part)),
     })
 }
 

@@ -1,3 +1,5 @@
+use std::fmt::Write as _;
+
 use proptest::prelude::*;
 
 use super::*;
@@ -59,6 +61,30 @@ fn prose_is_cut_at_sentences() {
 }
 
 #[test]
+fn a_long_text_is_cut_in_blocks_at_blank_lines_and_covered() {
+    let paragraph = "One two three. Four five six. Seven eight nine ten.\n\n";
+    let text = paragraph.repeat(2 * BLOCK_BYTES / paragraph.len() + 100);
+    let blocks = blocks(&text, BLOCK_BYTES);
+    assert!(blocks.len() > 1);
+    assert!(blocks[..blocks.len() - 1].iter().all(|block| text[..block.end].ends_with("\n\n")));
+    check(&text, TextLayout::Plain, 250);
+}
+
+#[test]
+fn an_edit_moves_the_end_of_its_block_alone() {
+    let mut text = String::new();
+    for number in 0..4_000 {
+        let _ = write!(text, "{number} is the number of this paragraph.\n\n");
+    }
+    let ends = |text: &str| -> Vec<usize> {
+        blocks(text, 8_000).iter().map(|block| text.len() - block.end).collect()
+    };
+    let (before, edited) = (ends(&text), format!("A sentence before all. {text}"));
+    let same = ends(&edited).iter().filter(|end| before.contains(end)).count();
+    assert!(same + 3 >= before.len(), "{same} of {}", before.len());
+}
+
+#[test]
 fn markdown_is_cut_at_headings() {
     let text = "# A\n\nfirst part here\n\n# B\n\nsecond part here\n";
     let got = check(text, TextLayout::Markdown, 6);
@@ -114,6 +140,16 @@ fn an_overlap_as_large_as_the_chunk_is_refused() {
 }
 
 proptest! {
+    #[test]
+    fn blocks_join_to_the_text(text in "([a-zé世]{0,9}[ \n]{0,3}){0,60}", bytes_max in 8..60_usize) {
+        let mut joined = String::new();
+        for block in blocks(&text, bytes_max) {
+            prop_assert!(block.len() <= bytes_max && (!block.is_empty() || text.is_empty()));
+            joined += &text[block];
+        }
+        prop_assert_eq!(joined, text);
+    }
+
     #[test]
     fn any_text_in_any_layout_is_covered(
         text in "([a-z#{}();.é世]{1,9}[ \n]{0,3}){0,60}",
