@@ -19,7 +19,7 @@ const BEGINNING: Duration = Duration::from_secs(1);
 pub(super) enum Purpose {
     /// Whoever waits for an answer.
     Answers,
-    /// Jobs, whose threads give way to all others.
+    /// Jobs, whose computing threads give way to all others.
     Jobs,
 }
 
@@ -41,7 +41,10 @@ pub(super) fn start(purpose: Purpose) -> io::Result<Runtime> {
         .worker_threads(WORKERS)
         .thread_name_fn(name)
         .on_thread_start(move || {
-            if purpose == Purpose::Jobs {
+            // What computes, and not what reports and cancels.
+            let thread = std::thread::current();
+            let computes = thread.name().is_some_and(|name| name.starts_with(blocking));
+            if purpose == Purpose::Jobs && computes {
                 platform::lower_thread_priority();
             }
         })
