@@ -16,6 +16,6 @@ pub use document::{ChangeNumber, ContentHash, Document, DocumentId, MediaType, T
 pub use embedding::{Embedding, EmbeddingError};
 pub use hit::{Candidate, Hit, HitDocument, KeywordWhy, Passage, SemanticWhy, TextRange, Why};
 pub use locator::{Locator, LocatorMap};
-pub use site::{CrawlRules, Reach, Site};
+pub use site::{CrawlRules, Reach, Site, SiteFindings, SitemapFinding};
 pub use source::{Source, SourceError};
 pub use tokens::{TokenBatch, TokenSequence};

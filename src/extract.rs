@@ -20,22 +20,25 @@ mod nested;
 mod notebook;
 mod office;
 mod package;
+mod page;
 mod pdf;
 mod plain;
 mod prose;
 mod signature;
 mod title;
-mod xml;
+pub(crate) mod xml;
 
 use std::borrow::Cow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use encoding_rs::Encoding;
 use serde::{Deserialize, Serialize};
 
 use crate::data::{ContentHash, Document, DocumentId, LocatorMap, MediaType, Source, TextLayout};
 use container::Container;
 use format::Format;
 pub use isolation::{READER_ARGUMENT, ReaderLimits, Readers, serve};
+pub use page::{AGENT, Link, PageHead, PageHints, ReadPage};
 
 /// Why a source gives no document, in words that a person can act on.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
@@ -207,15 +210,23 @@ fn extract_named(name: &str, bytes: Vec<u8>, levels_left: u32) -> Result<Extract
 }
 
 fn extract_text(name: &str, from_web: bool, bytes: Vec<u8>) -> Result<Extracted, Unreadable> {
+    let text = decode(name, bytes, None)?;
+    extract_decoded(Format::detect(name, from_web, &text), name, text)
+}
+
+/// `charset` is what the bytes are said to be by who gave them; it wins over what they say themselves.
+fn decode(name: &str, bytes: Vec<u8>, charset: Option<&str>) -> Result<String, Unreadable> {
     if let Some(reason) = signature::recognize(&bytes, name) {
         return Err(reason);
     }
-    let declared = html::declared_encoding(&bytes);
+    let given = charset.and_then(|label| Encoding::for_label(label.as_bytes()));
+    let declared = given.or_else(|| html::declared_encoding(&bytes));
     let text = encoding::decode(bytes, declared)?;
-    if is_blank(&text) {
-        return Err(Unreadable::Blank);
-    }
-    match Format::detect(name, from_web, &text) {
+    if is_blank(&text) { Err(Unreadable::Blank) } else { Ok(text) }
+}
+
+fn extract_decoded(format: Format, name: &str, text: String) -> Result<Extracted, Unreadable> {
+    match format {
         Format::Plain => Ok(plain::read(text, name)),
         Format::Table => Ok(plain::read_table(text, name)),
         Format::Latex => Ok(latex::read(text, name)),

@@ -15,8 +15,9 @@ pub mod extract;
 pub mod gpu;
 pub mod tokenization;
 
-// Layer 2: models, chunks, indexes, the store.
+// Layer 2: models, chunks, indexes, the store, the web.
 pub mod chunking;
+pub mod crawler;
 pub mod index;
 pub mod inference;
 pub mod storage;

@@ -18,7 +18,8 @@ pub struct CrawlRules {
     pub depth_max: u32,
     /// Pages that are fetched at most, of those that are not known to be unchanged.
     pub pages_max: u64,
-    /// Globs over path and query, such as `/docs/**`; without any all is included.
+    /// Globs over path and query, such as `/docs/**`, where `*` ends at a slash; without any all is
+    /// included.
     pub include: Vec<String>,
     /// As `include`, and stronger.
     pub exclude: Vec<String>,
@@ -34,12 +35,13 @@ pub struct CrawlRules {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reach {
-    /// Scheme, host and port of the start.
+    /// Scheme, host and port of the start; with or without `www.` in front, and by http or https where
+    /// both have their ordinary port.
     Origin,
-    /// The origin, below the folder that the start lies in.
+    /// The origin, below the folder that the start lies in, or is when its last part has no dot.
     #[default]
     Prefix,
-    /// The origin, and these hosts with any port.
+    /// The origin, and these hosts with any port; `*.example.org` is that host and all below it.
     Hosts(Vec<String>),
 }
 
@@ -56,4 +58,25 @@ impl Default for CrawlRules {
             recrawl_after_s: None,
         }
     }
+}
+
+/// What a crawl learned of a site before its first page.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct SiteFindings {
+    /// What `robots.txt` says, for people.
+    pub robots: String,
+    /// The time between two requests that it asks for, in milliseconds.
+    pub crawl_delay_ms: Option<u64>,
+    pub sitemaps: Vec<SitemapFinding>,
+}
+
+/// A sitemap that was read, or could not be.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SitemapFinding {
+    pub url: Url,
+    /// Pages that it names, in scope or not.
+    pub pages: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trouble: Option<String>,
 }

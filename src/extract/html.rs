@@ -3,6 +3,7 @@
 
 mod charset;
 mod chrome;
+mod head;
 mod locate;
 mod nesting;
 mod redirect;
@@ -12,8 +13,9 @@ mod weight;
 
 use ego_tree::iter::Edge;
 use scraper::{Html, Node};
+use url::Url;
 
-use super::{Extracted, Unreadable, one_line, stem};
+use super::{Extracted, PageHead, Unreadable, one_line, stem};
 use crate::data::{LocatorMap, MediaType};
 use render::{Rendered, render};
 use weight::Weights;
@@ -35,7 +37,22 @@ const REDIRECT_BYTES_MAX: usize = 300;
 /// # Errors
 /// When the page nests too deeply, has no text or only leads on to another.
 pub(super) fn read(html: &str, name: &str) -> Result<Extracted, Unreadable> {
-    let mut page = parse(html)?;
+    read_parsed(parse(html)?, name)
+}
+
+/// As [`read`], with what the page at `url` says to machines, which it may though it holds no text.
+pub(super) fn read_page(
+    html: &str,
+    name: &str,
+    url: &Url,
+) -> (PageHead, Result<Extracted, Unreadable>) {
+    match parse(html) {
+        Ok(page) => (head::of(&page, url), read_parsed(page, name)),
+        Err(error) => (PageHead::default(), Err(error)),
+    }
+}
+
+fn read_parsed(mut page: Html, name: &str) -> Result<Extracted, Unreadable> {
     let page_title = page_title(&page);
     let leads_on = redirect::target(&page);
     chrome::remove_unseen(&mut page);

@@ -16,11 +16,14 @@ mod server;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
+use url::Url;
+
 use super::container::Container;
-use super::{Extracted, Origin, Unreadable, caught, extract, format};
+use super::page::read as read_page;
+use super::{Origin, PageHints, ReadPage, Unreadable, caught, extract, format};
 use crate::data::{Document, Source};
 use crate::platform;
-use frame::Request;
+use frame::{PageRequest, Read, Request};
 pub use limits::ReaderLimits;
 use process::Reader;
 pub use server::{READER_ARGUMENT, serve};
@@ -60,20 +63,48 @@ impl Readers {
         let is_apart = Container::detect(&bytes, &origin.name).is_some()
             || format::may_be_page(&origin.name, origin.from_web, &bytes);
         let extracted = if is_apart {
-            self.read_apart(Request {
-                name: origin.name.clone(),
-                from_web: origin.from_web,
-                bytes,
-            })?
+            let (name, from_web) = (origin.name.clone(), origin.from_web);
+            self.ask(Request { name, from_web, page: None, bytes }).extracted?
         } else {
             extract(&origin.name, origin.from_web, bytes)?
         };
         Ok(origin.document(source, extracted, modified))
     }
 
-    fn read_apart(&self, mut request: Request) -> Result<Extracted, Unreadable> {
+    /// Reads a page of the web, or another file that a server gave; waits for it as
+    /// [`Self::read_document`] does. HTML is parsed in the reader process, its links with it.
+    ///
+    /// `modified` is in seconds since the Unix epoch and is passed on.
+    pub fn read_page(
+        &self,
+        url: Url,
+        body: Vec<u8>,
+        hints: PageHints,
+        modified: Option<i64>,
+    ) -> ReadPage {
+        let source = Source::Web(url.clone());
+        let origin = Origin::of(&source, &body);
+        let is_apart = hints.is_html()
+            || hints.container(&origin.name, &body).is_some()
+            || format::may_be_page(&origin.name, true, &body);
+        let Read { head, extracted } = if is_apart {
+            let page = Some(Box::new(PageRequest { url, hints }));
+            let name = origin.name.clone();
+            self.ask(Request { name, from_web: true, page, bytes: body })
+        } else {
+            let (head, extracted) = read_page(&url, &origin.name, body, &hints);
+            Read { head, extracted }
+        };
+        let document = extracted.map(|extracted| origin.document(source, extracted, modified));
+        ReadPage { head, document }
+    }
+
+    fn ask(&self, mut request: Request) -> Read {
         loop {
-            let mut reader = self.reader()?;
+            let mut reader = match self.reader() {
+                Ok(reader) => reader,
+                Err(no_reader) => return Err(no_reader).into(),
+            };
             let read = reader.read(request, &self.limits);
             if reader.is_usable() {
                 self.idle().push(reader);

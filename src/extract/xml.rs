@@ -9,7 +9,7 @@ use quick_xml::{Reader, XmlVersion};
 
 /// One step through a document.
 #[derive(Debug)]
-pub(super) enum Node<'a> {
+pub(crate) enum Node<'a> {
     Open(Element<'a>),
     /// The element of this name ends; an empty element ends at once.
     Close(&'a str),
@@ -17,14 +17,14 @@ pub(super) enum Node<'a> {
 }
 
 #[derive(Debug)]
-pub(super) struct Element<'a> {
+pub(crate) struct Element<'a> {
     start: &'a BytesStart<'a>,
     pub name: &'a str,
 }
 
 impl Element<'_> {
     /// The value of the attribute of this name, whatever its prefix.
-    pub(super) fn attr(&self, name: &str) -> Option<String> {
+    pub(crate) fn attr(&self, name: &str) -> Option<String> {
         let attribute = self
             .start
             .attributes()
@@ -36,7 +36,7 @@ impl Element<'_> {
     }
 
     /// Whether any attribute has this value.
-    pub(super) fn has_value(&self, value: &str) -> bool {
+    pub(crate) fn has_value(&self, value: &str) -> bool {
         self.start
             .attributes()
             .with_checks(false)
@@ -46,7 +46,7 @@ impl Element<'_> {
 }
 
 /// Calls `visit` for every step; what follows a fault of the syntax is left out.
-pub(super) fn walk(xml: &str, mut visit: impl FnMut(Node<'_>)) {
+pub(crate) fn walk(xml: &str, mut visit: impl FnMut(Node<'_>)) {
     let mut reader = Reader::from_str(xml);
     let config = reader.config_mut();
     config.check_end_names = false;

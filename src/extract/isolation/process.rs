@@ -1,4 +1,4 @@
-use std::io::{self, BufReader, Read};
+use std::io::{self, BufReader, Read as _};
 use std::path::Path;
 use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SendError, SyncSender, sync_channel};
@@ -6,9 +6,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use super::frame::{self, HELLO, Request};
+use super::frame::{self, HELLO, Read, Request};
 use super::server::READER_ARGUMENT;
-use super::{Extracted, ReaderLimits, Unreadable};
+use super::{ReaderLimits, Unreadable};
 use crate::platform;
 
 /// The program is on its feet in a tenth of a second; on a machine that swaps it may take longer.
@@ -22,7 +22,7 @@ const OUT_OF_MEMORY: &str = "memory allocation of";
 
 const STACK_OVERFLOW: &str = "has overflowed its stack";
 
-type Reply = io::Result<Result<Extracted, Unreadable>>;
+type Reply = io::Result<Read>;
 
 /// A reader process that runs; killed when dropped.
 #[derive(Debug)]
@@ -105,7 +105,7 @@ impl Reader {
         &mut self,
         request: Request,
         limits: &ReaderLimits,
-    ) -> Result<Result<Extracted, Unreadable>, Request> {
+    ) -> Result<Read, Request> {
         let name = request.name.clone();
         let time_max_ms = limits.time_max.as_millis() as u64;
         if let Err(SendError((request, _))) = self.requests.send((request, time_max_ms)) {
@@ -135,7 +135,7 @@ impl Reader {
             let how = status.map_or_else(|error| error.to_string(), |status| status.to_string());
             Unreadable::ReaderCrashed { how }
         };
-        Ok(Err(trouble))
+        Ok(Err(trouble).into())
     }
 }
 

@@ -4,8 +4,8 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
-use super::frame::{self, HELLO, Request};
-use super::{caught, extract};
+use super::frame::{self, HELLO, PageRequest, Read, Request};
+use super::{caught, extract, read_page};
 use crate::platform;
 
 /// The first argument of a program that is started to read files; the memory it may use in bytes is
@@ -49,9 +49,17 @@ fn answer_all() -> io::Result<()> {
         let read = || {
             #[cfg(debug_assertions)]
             misbehave(&request.name);
-            extract(&request.name, request.from_web, request.bytes)
+            Ok(match request.page {
+                None => extract(&request.name, request.from_web, request.bytes).into(),
+                Some(page) => {
+                    let PageRequest { url, hints } = *page;
+                    let (head, extracted) = read_page(&url, &request.name, request.bytes, &hints);
+                    Read { head, extracted }
+                }
+            })
         };
-        frame::write_reply(&mut io::stdout().lock(), caught(read))?;
+        let read = caught(read).unwrap_or_else(|panicked| Err(panicked).into());
+        frame::write_reply(&mut io::stdout().lock(), read)?;
     }
     Ok(())
 }
