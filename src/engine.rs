@@ -4,6 +4,7 @@
 //! engine's own runtime and blocking pools, never on the caller's thread.
 
 mod chat;
+mod crawling;
 mod diagnosis;
 mod embedding;
 mod error;
@@ -23,16 +24,22 @@ mod switch;
 mod view;
 mod watching;
 
+pub use crate::crawler::ScopeError;
 pub use crate::extract::{READER_ARGUMENT, serve as serve_reader};
 pub use crate::gpu::{FinishReason, Sampling};
 pub use crate::inference::registry::KnownModelKind;
 pub use crate::inference::{ChatMessage, Role};
-pub use crate::ingest::{IngestReport, JobProgress, Pace, Skipped, StageSeconds};
+pub use crate::ingest::{
+    CrawlEnd, CrawlFigures, IngestReport, JobProgress, Pace, Skipped, StageSeconds,
+};
 pub use crate::platform::LimitedAllocator;
 pub use crate::search::{Coverage, SearchMode, SearchRequest, SearchResponse};
-pub use crate::storage::QueueCounts;
+pub use crate::storage::{PageFilter, PageState, QueueCounts};
 pub use crate::telemetry;
 pub use chat::{ChatAnswer, ChatEnd, ChatOptions};
+pub use crawling::{
+    CrawlReport, PageList, PageTrouble, PageView, SiteId, SiteState, SiteView, at_passage,
+};
 pub use diagnosis::{Check, Diagnosis};
 pub use embedding::Embedded;
 pub use error::EngineError;
@@ -94,6 +101,7 @@ struct Inner {
     language_model: tokio::sync::OnceCell<LoadedLanguageModel>,
     events: broadcast::Sender<EngineEvent>,
     jobs: Jobs,
+    crawls: crawling::Crawls,
     pace: watch::Sender<Pace>,
     watched: watching::Watched,
     /// How often changes came faster than they could be followed.
@@ -136,6 +144,7 @@ impl Engine {
             language_model: tokio::sync::OnceCell::new(),
             events,
             jobs: Jobs::default(),
+            crawls: crawling::Crawls::default(),
             pace: watch::Sender::new(Pace::Full),
             watched: watching::Watched::default(),
             missed: AtomicU64::new(0),
@@ -318,6 +327,7 @@ impl Engine {
         let engine = self.clone();
         let closed = self.run(async move {
             engine.inner.jobs.idle().await;
+            engine.inner.crawls.idle().await;
             engine.catch_up().await
         });
         if let Err(error) = closed.await {
@@ -408,9 +418,9 @@ fn notices(indexes: &Indexes) -> Vec<String> {
 
 /// How many documents went; `None` when nothing is known under this name.
 fn remove_one(store: &Store, name: &str) -> Result<Option<u64>, EngineError> {
-    if let Ok(source @ Source::Web(_)) = Source::from_key(name) {
-        let removed = store.remove(&[source])?;
-        return Ok((removed > 0).then_some(removed));
+    let is_address = matches!(Source::from_key(name), Ok(Source::Web(_)));
+    if !is_address && let Some(removed) = store.remove_under(&platform::resolve(name.as_ref()))? {
+        return Ok(Some(removed));
     }
-    Ok(store.remove_under(&platform::resolve(name.as_ref()))?)
+    crawling::remove_named(store, name)
 }

@@ -5,6 +5,7 @@
 //! the device thread. Trouble with one file is a line in the ledger and the run goes on.
 
 mod context;
+mod crawl;
 #[cfg(test)]
 mod edit_laws;
 mod error;
@@ -25,6 +26,7 @@ mod tally;
 mod vanished;
 mod watch;
 
+pub use crawl::{CrawlEnd, CrawlFigures, CrawlRun, crawl_site};
 pub use error::IngestError;
 pub use exclusion::Exclusions;
 pub use gate::{Gate, Pace};

@@ -16,20 +16,25 @@ mod catalog;
 mod changes;
 mod condition;
 mod error;
+mod frontier;
 mod golden;
 mod lease;
 mod ledger;
 mod model;
+mod pages;
 mod passages;
 mod queue;
 mod record;
 mod removal;
 mod reuse;
 mod schema;
+mod site;
 mod switch;
 mod vectors;
 mod write;
 
+#[cfg(test)]
+mod frontier_laws;
 #[cfg(test)]
 mod laws;
 #[cfg(test)]
@@ -41,15 +46,20 @@ pub use catalog::{Counts, DocumentSummary, StoredDocument};
 pub use changes::{Changes, StoreId};
 pub use condition::{Condition, Place, Requirement};
 pub use error::StorageError;
+pub use frontier::{
+    PageAnswer, PageState, QueuedPage, SettledPage, SettledPages, SitemapPage, Taken, Verdict,
+};
 pub use golden::{Measurement, Star};
 pub use lease::ModelLease;
 pub use ledger::{FileStamp, Root, SkippedSource};
 pub use model::{EmbeddingModel, ModelKey, ModelUse, StoredModel};
+pub use pages::{CrawlCounts, CrawlTotals, PageCounts, PageFilter, StoredPage};
 pub use passages::StoredPassage;
 pub use queue::{
     QueueCounts, QueuedFile, RunKey, RunLease, SUSPECT_ATTEMPTS, Settlement, SourceStamp, StoredRun,
 };
 pub use reuse::Twin;
+pub use site::{CrawlKey, SiteKey, SiteLease, StoredSite};
 pub use switch::{DocumentVersion, NewVectors, Switch, SwitchEnd};
 pub use write::Settled;
 

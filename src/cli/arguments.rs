@@ -3,6 +3,7 @@ use std::path::PathBuf;
 use clap::builder::{PossibleValuesParser, TypedValueParser as _};
 use clap::{Args, Parser, Subcommand};
 use lodestone::config::{self, Config};
+use lodestone::data::{CrawlRules, Reach};
 use lodestone::engine::{Engine, SearchMode};
 
 use crate::failure::Failure;
@@ -51,11 +52,13 @@ impl Common {
 pub enum Command {
     /// Make files and folders searchable; what has not changed is skipped
     Index(IndexArguments),
+    /// Make the pages of a web site searchable; again reads only what has changed
+    Crawl(CrawlArguments),
     /// Find passages by meaning and by words
     Search(SearchArguments),
     /// Show what is indexed, with which model, and its size on disk
     Status,
-    /// Forget files and folders, entirely
+    /// Forget files, folders and sites, entirely
     Remove(RemoveArguments),
     /// Keep files and folders up to date while the application or `lode daemon` runs
     Watch(WatchArguments),
@@ -140,6 +143,90 @@ pub struct IndexArguments {
     pub paths: Vec<PathBuf>,
 }
 
+/// What is not given stays as it was, of a site that is known.
+#[derive(Debug, Args)]
+pub struct CrawlArguments {
+    /// Where to start, as docs.rs/tokio or in full
+    #[arg(value_name = "URL")]
+    pub url: String,
+    /// Links from the start at most [default: 16]
+    #[arg(long, value_name = "N")]
+    pub depth: Option<u32>,
+    /// Pages to read at most [default: 10000]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub max_pages: Option<u64>,
+    /// How far from the start: the same host, or only below the folder of the start [default: prefix]
+    #[arg(long, value_name = "origin|prefix", value_parser = reaches())]
+    pub reach: Option<Reach>,
+    /// Also this host; may be given again
+    #[arg(long = "host", value_name = "HOST", conflicts_with = "reach")]
+    pub hosts: Vec<String>,
+    /// Only pages whose path matches, such as '/docs/**'; may be given again
+    #[arg(long, value_name = "GLOB")]
+    pub include: Vec<String>,
+    /// No pages whose path matches; may be given again
+    #[arg(long, value_name = "GLOB")]
+    pub exclude: Vec<String>,
+    /// Least time between two requests to one host, in milliseconds [default: 200]
+    #[arg(long, value_name = "MS")]
+    pub delay_ms: Option<u64>,
+    /// Requests at once to one host [default: 4]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=16))]
+    pub connections: Option<u32>,
+    /// Crawl again by itself so long after: 12h, 7d; `never` for not
+    #[arg(long, value_name = "DURATION", value_parser = parse_interval)]
+    pub every: Option<Interval>,
+}
+
+impl CrawlArguments {
+    /// `known` with what was given in its place.
+    pub fn rules(self, known: CrawlRules) -> CrawlRules {
+        let or = |given: Vec<String>, known| if given.is_empty() { known } else { given };
+        let hosts = (!self.hosts.is_empty()).then_some(Reach::Hosts(self.hosts));
+        CrawlRules {
+            reach: hosts.or(self.reach).unwrap_or(known.reach),
+            depth_max: self.depth.unwrap_or(known.depth_max),
+            pages_max: self.max_pages.unwrap_or(known.pages_max),
+            include: or(self.include, known.include),
+            exclude: or(self.exclude, known.exclude),
+            delay_ms: self.delay_ms.unwrap_or(known.delay_ms),
+            connections_max: self.connections.unwrap_or(known.connections_max),
+            recrawl_after_s: self.every.map_or(known.recrawl_after_s, |Interval(every)| every),
+        }
+    }
+}
+
+fn reaches() -> impl clap::builder::TypedValueParser<Value = Reach> {
+    PossibleValuesParser::new(["origin", "prefix"])
+        .map(|name| if name == "origin" { Reach::Origin } else { Reach::Prefix })
+}
+
+/// Seconds between two crawls; `None` for never.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Interval(pub Option<u64>);
+
+#[derive(Debug, thiserror::Error)]
+#[error("write a number and m, h, d or w, such as 12h, or never")]
+struct NoInterval;
+
+fn parse_interval(text: &str) -> Result<Interval, NoInterval> {
+    if text == "never" {
+        return Ok(Interval(None));
+    }
+    let unit = text.chars().last().ok_or(NoInterval)?;
+    let seconds = match unit {
+        'm' => 60,
+        'h' => 3_600,
+        'd' => 86_400,
+        'w' => 604_800,
+        _ => return Err(NoInterval),
+    };
+    let number: u64 =
+        text.strip_suffix(unit).unwrap_or_default().parse().map_err(|_| NoInterval)?;
+    let seconds = number.checked_mul(seconds).filter(|seconds| *seconds > 0);
+    seconds.map(|seconds| Interval(Some(seconds))).ok_or(NoInterval)
+}
+
 #[derive(Debug, Args)]
 pub struct SearchArguments {
     /// Words or a question; also type: ext: in: site: before: after:, "exact phrase" and -not
@@ -158,7 +245,7 @@ pub struct SearchArguments {
 
 #[derive(Debug, Args)]
 pub struct RemoveArguments {
-    /// Files, folders or addresses of pages
+    /// Files, folders, sites by their start or host, or addresses of pages
     #[arg(required = true, value_name = "SOURCE")]
     pub sources: Vec<String>,
 }
@@ -289,10 +376,46 @@ mod tests {
     }
 
     #[test]
+    fn a_crawl_changes_the_rules_that_are_given() {
+        let rules = |line: &str, known: &CrawlRules| {
+            let Command::Crawl(arguments) = parse(line).unwrap().command else { panic!() };
+            arguments.rules(known.clone())
+        };
+        let first = rules(
+            "lode crawl docs.rs --depth 3 --host a.org --host b.org --exclude /x/** --every 12h",
+            &CrawlRules::default(),
+        );
+        let expected = CrawlRules {
+            reach: Reach::Hosts(vec!["a.org".into(), "b.org".into()]),
+            depth_max: 3,
+            exclude: vec!["/x/**".into()],
+            recrawl_after_s: Some(43_200),
+            ..CrawlRules::default()
+        };
+        assert_eq!(first, expected);
+        assert_eq!(rules("lode crawl docs.rs", &first), first);
+        let again = rules("lode crawl docs.rs --reach origin --every never --max-pages 7", &first);
+        let changed =
+            CrawlRules { reach: Reach::Origin, pages_max: 7, recrawl_after_s: None, ..expected };
+        assert_eq!(again, changed);
+    }
+
+    #[test]
     fn wrong_use_is_exit_code_2() {
-        for line in
-            ["lode", "lode index", "lode search", "lode search x -n 0", "lode search x --mode best"]
-        {
+        for line in [
+            "lode",
+            "lode index",
+            "lode search",
+            "lode search x -n 0",
+            "lode search x --mode best",
+            "lode crawl",
+            "lode crawl x --reach web",
+            "lode crawl x --reach origin --host a",
+            "lode crawl x --max-pages 0",
+            "lode crawl x --every 0h",
+            "lode crawl x --every soon",
+            "lode crawl x --every 99999999999999999999w",
+        ] {
             assert_eq!(parse(line).unwrap_err().exit_code(), 2, "{line}");
         }
     }

@@ -10,8 +10,8 @@ use tokio::sync::broadcast::error::RecvError;
 use crate::arguments::{Common, ExcludeArguments, RetryArguments, WatchArguments};
 use crate::failure::{Exit, Failure};
 use crate::figures::count;
-use crate::index;
 use crate::output::{Output, one_line};
+use crate::{crawl, index};
 
 #[derive(Serialize)]
 struct WatchReport {
@@ -105,6 +105,7 @@ fn say(output: &Output, event: &EngineEvent) -> Result<(), Failure> {
             | JobOutcome::Cancelled(report)
             | JobOutcome::Switched { report, .. } => output.print(report, index::render)?,
             JobOutcome::Failed { reason } => eprintln!("lode: {}", one_line(reason)),
+            JobOutcome::Crawled(report) => output.print(report, crawl::render)?,
             JobOutcome::SwitchPaused { .. } => {}
         },
         EngineEvent::Pace(Pace::Paused) => eprintln!("lode: indexing is paused"),
@@ -112,6 +113,8 @@ fn say(output: &Output, event: &EngineEvent) -> Result<(), Failure> {
         EngineEvent::Pace(Pace::Full) => eprintln!("lode: indexing goes on"),
         EngineEvent::Model(_)
         | EngineEvent::JobProgress { .. }
+        | EngineEvent::CrawlProgress { .. }
+        | EngineEvent::SitesChanged
         | EngineEvent::IndexChanged { .. } => {}
     }
     Ok(())

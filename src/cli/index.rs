@@ -36,7 +36,7 @@ pub fn finish(output: &Output, outcome: JobOutcome) -> Result<Exit, Failure> {
         | JobOutcome::Updated(report)
         | JobOutcome::Switched { report, .. } => (report, false),
         JobOutcome::Cancelled(report) => (report, true),
-        JobOutcome::SwitchPaused { .. } => (IngestReport::default(), true),
+        JobOutcome::SwitchPaused { .. } | JobOutcome::Crawled(_) => (IngestReport::default(), true),
         JobOutcome::Failed { reason } => return Err(Failure::environment(anyhow::anyhow!(reason))),
     };
     output.print(&report, render)?;
@@ -76,6 +76,9 @@ pub async fn follow(engine: &Engine, mut events: Receiver<EngineEvent>, job: Job
             event = events.recv() => match event {
                 Ok(EngineEvent::JobProgress { job, progress: now }) if job == id => {
                     progress.show(&now);
+                }
+                Ok(EngineEvent::CrawlProgress { job, figures, .. }) if job == id => {
+                    progress.show_crawl(&figures);
                 }
                 // Progress that was missed is out of date.
                 Ok(_) | Err(RecvError::Lagged(_)) => {}

@@ -2,6 +2,7 @@
 
 mod arguments;
 mod chat;
+mod crawl;
 mod doctor;
 mod embed;
 mod eval;
@@ -55,6 +56,7 @@ fn run(arguments: Arguments) -> Result<Exit, Failure> {
     runtime.block_on(async {
         match command {
             Command::Index(arguments) => index::run(&common, &output, arguments).await,
+            Command::Crawl(arguments) => crawl::run(&common, &output, arguments).await,
             Command::Search(arguments) => search::run(&common, &output, arguments).await,
             Command::Status => status::run(&common, &output).await,
             Command::Remove(arguments) => remove::run(&common, &output, arguments).await,

@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
-use lodestone::engine::{FetchProgress, JobProgress};
+use lodestone::engine::{CrawlFigures, FetchProgress, JobProgress};
 
 use crate::figures;
 use crate::output::one_line;
@@ -33,6 +33,12 @@ impl Progress {
         self.bar.set_length(total);
         self.bar.set_position(done);
         self.bar.set_message(describe(progress));
+    }
+
+    pub fn show_crawl(&self, figures: &CrawlFigures) {
+        self.bar.set_length(figures.done + figures.queued);
+        self.bar.set_position(figures.done);
+        self.bar.set_message(describe_crawl(figures));
     }
 
     /// Prints a line above the bar.
@@ -93,9 +99,42 @@ fn describe(progress: &JobProgress) -> String {
     parts.join(", ")
 }
 
+/// Pages, speed, what failed and the page in hand.
+fn describe_crawl(figures: &CrawlFigures) -> String {
+    let CrawlFigures { done, queued, failed, bytes, pages_per_second, .. } = figures;
+    let known = figures::count(done + queued);
+    let mut parts = vec![
+        format!("{}/{known}+ pages", figures::count(*done)),
+        format!("{pages_per_second:.1}/s"),
+        figures::bytes(*bytes),
+    ];
+    if *failed > 0 {
+        parts.push(format!("{} failed", figures::count(*failed)));
+    }
+    if let Some(url) = &figures.in_hand {
+        parts.push(one_line(url.path()));
+    }
+    parts.join(", ")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_crawl_says_pages_speed_and_size() {
+        let mut figures = CrawlFigures {
+            done: 34,
+            queued: 1_200,
+            bytes: 2_500_000,
+            pages_per_second: 4.25,
+            ..CrawlFigures::default()
+        };
+        assert_eq!(describe_crawl(&figures), "34/1,234+ pages, 4.2/s, 2.5 MB");
+        figures.failed = 2;
+        figures.in_hand = "https://example.org/guide/".parse().ok();
+        assert_eq!(describe_crawl(&figures), "34/1,234+ pages, 4.2/s, 2.5 MB, 2 failed, /guide/");
+    }
 
     #[test]
     fn progress_says_files_speed_and_time_left() {

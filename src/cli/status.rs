@@ -4,7 +4,9 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use lodestone::engine::{ModelState, Pace, QueueStatus, RootState, Skipped, Status};
+use lodestone::engine::{
+    ModelState, Pace, PageState, QueueStatus, RootState, SiteState, SiteView, Skipped, Status,
+};
 
 use crate::arguments::Common;
 use crate::failure::{Exit, Failure};
@@ -60,6 +62,9 @@ fn render(status: &Status, style: Style) -> String {
         let line = format!("{} ({})", one_line(&path), one_line(&state));
         let _ = writeln!(text, "{} {line}", style.bold("added     "));
     }
+    for site in &status.sites {
+        let _ = writeln!(text, "{} {}", style.bold("site      "), one_line(&describe(site)));
+    }
     for (reason, sources) in by_reason(&status.skipped) {
         let sources = match sources.as_slice() {
             [one] => one_line(one),
@@ -68,6 +73,25 @@ fn render(status: &Status, style: Style) -> String {
         let _ = writeln!(text, "{} {sources}: {}", style.bold("skipped   "), one_line(reason));
     }
     text
+}
+
+fn describe(site: &SiteView) -> String {
+    let pages = |state| site.pages.get(&state).copied().unwrap_or_default();
+    let waiting = pages(PageState::Queued) + pages(PageState::Fetching);
+    let state = match &site.state {
+        SiteState::Crawling { .. } => format!("crawling, {} to go", count(waiting)),
+        SiteState::Paused => format!("paused, {} to go", count(waiting)),
+        SiteState::Waiting { reason: Some(reason), .. } => reason.clone(),
+        SiteState::Waiting { reason: None, .. } => format!("interrupted, {} to go", count(waiting)),
+        SiteState::Done => "crawled".to_owned(),
+    };
+    let mut parts = vec![counted(site.searchable, "page"), state];
+    for (what, number) in [("failed", pages(PageState::Failed)), ("gone", pages(PageState::Gone))] {
+        if number > 0 {
+            parts.push(format!("{} {what}", count(number)));
+        }
+    }
+    format!("{} ({})", site.start, parts.join(", "))
 }
 
 /// Most frequent reason first; `--json` lists every source.
@@ -83,9 +107,26 @@ fn by_reason(skipped: &[Skipped]) -> Vec<(&str, Vec<&str>)> {
 
 #[cfg(test)]
 mod tests {
-    use lodestone::engine::RootStatus;
+    use lodestone::data::CrawlRules;
+    use lodestone::engine::{RootStatus, SiteId};
 
     use super::*;
+
+    fn site(state: SiteState) -> SiteView {
+        SiteView {
+            id: SiteId::from_stored(1),
+            start: "https://docs.rs/tokio".parse().unwrap(),
+            rules: CrawlRules::default(),
+            state,
+            pages: BTreeMap::from([(PageState::Queued, 7), (PageState::Failed, 2)]),
+            searchable: 120,
+            bytes: 1_000_000,
+            added_at: 0,
+            last_crawl: None,
+            next_crawl: None,
+            findings: None,
+        }
+    }
 
     #[test]
     fn status_for_people_and_for_programs() {
@@ -96,6 +137,7 @@ mod tests {
                 path: "/home/ada/notes".into(),
                 state: RootState::Unattended,
             }],
+            sites: vec![site(SiteState::Done), site(SiteState::Paused)],
             sources: 1201,
             skipped: [("a.html", "a redirect"), ("b.png", "a PNG image"), ("c.png", "a PNG image")]
                 .map(|(source, reason)| Skipped {
@@ -123,6 +165,8 @@ mod tests {
         on disk    12.3 MB in /home/ada/.local/share/lodestone
         notice     keyword index is being rebuilt
         added      /home/ada/notes (kept up to date while the application runs)
+        site       https://docs.rs/tokio (120 pages, crawled, 2 failed)
+        site       https://docs.rs/tokio (120 pages, paused, 7 to go, 2 failed)
         skipped    2 files: a PNG image
         skipped    a.html: a redirect
         ");

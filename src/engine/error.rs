@@ -2,6 +2,7 @@ use std::io;
 use std::path::PathBuf;
 
 use crate::config::{DeviceChoiceError, SettingsError};
+use crate::crawler::{FetcherError, ScopeError, UrlError};
 use crate::gpu::GpuError;
 use crate::inference::registry::RegistryError;
 use crate::inference::{ChatError, GgufError, ModelFilesError};
@@ -67,6 +68,12 @@ pub enum EngineError {
     NotIndexed { source_name: String },
     #[error("a worker crashed: {0}")]
     Worker(#[from] tokio::task::JoinError),
+    #[error(transparent)]
+    Url(#[from] UrlError),
+    #[error(transparent)]
+    Scope(#[from] ScopeError),
+    #[error(transparent)]
+    Fetcher(#[from] FetcherError),
     #[error("the engine is closed")]
     Closed,
 }
@@ -84,6 +91,8 @@ impl EngineError {
                 | Self::CollectionLine { .. }
                 | Self::CollectionEmpty { .. }
                 | Self::UnknownModel { .. }
+                | Self::Url(_)
+                | Self::Scope(_)
                 | Self::NotIndexed { .. }
         )
     }

@@ -1,6 +1,7 @@
 use serde::Serialize;
 
-use crate::ingest::{IngestReport, JobProgress, Pace};
+use super::{CrawlReport, SiteId};
+use crate::ingest::{CrawlFigures, IngestReport, JobProgress, Pace};
 
 /// What happens inside the engine, as the faces show it.
 #[derive(Clone, Debug)]
@@ -14,10 +15,18 @@ pub enum EngineEvent {
         job: JobId,
         progress: JobProgress,
     },
+    /// Beside [`EngineEvent::JobProgress`], which a crawl has none of.
+    CrawlProgress {
+        job: JobId,
+        site: SiteId,
+        figures: CrawlFigures,
+    },
     JobFinished {
         job: JobId,
         outcome: JobOutcome,
     },
+    /// A site was added, removed, paused or resumed, has other rules, or its crawl has ended.
+    SitesChanged,
     /// Indexing goes at this pace from now on.
     Pace(Pace),
     /// What is searchable has changed: an answer on screen may be out of date.
@@ -54,6 +63,8 @@ pub enum JobOutcome {
     Updated(IngestReport),
     /// What was committed before the cancellation stays.
     Cancelled(IngestReport),
+    /// A crawl came to its end, or was left as it is: the report says which.
+    Crawled(CrawlReport),
     /// The embedding model is in use; the report counts the documents that were embedded anew.
     Switched {
         model: String,

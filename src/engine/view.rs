@@ -2,7 +2,7 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 
-use super::{EngineError, Inner, ModelState, RootState};
+use super::{EngineError, Inner, ModelState, RootState, SiteView, crawling};
 use crate::config::Settings;
 use crate::data::{DocumentId, Locator, MediaType, Source, TextLayout, TextRange};
 use crate::ingest::{Pace, Skipped};
@@ -46,6 +46,8 @@ pub struct Status {
     pub passages: u64,
     /// Files and folders that were added, as a person named them.
     pub roots: Vec<RootStatus>,
+    /// Web sites that were added.
+    pub sites: Vec<SiteView>,
     /// Known sources: indexed, not indexed, and still on the queue.
     pub sources: u64,
     pub skipped: Vec<Skipped>,
@@ -142,6 +144,7 @@ impl Status {
             documents: counts.documents,
             passages: counts.passages,
             roots: roots.collect(),
+            sites: crawling::sites(inner)?,
             sources: counts.documents + counts.skipped + queue.counts.new,
             failed: skipped.iter().filter(|skipped| skipped.attempts > 0).count() as u64,
             skipped: skipped.into_iter().map(Skipped::from).collect(),

@@ -4,7 +4,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// Memory that a document takes for each byte of its file, from when it is read until it is stored: its
 /// bytes and its text, twelve bytes for each token, and 1.5 kB of vector for each kilobyte.
-const BYTES_PER_BYTE: u64 = 8;
+pub(super) const BYTES_PER_BYTE: u64 = 8;
 
 /// What any document takes.
 const BYTES_MIN: u64 = 64 << 10;

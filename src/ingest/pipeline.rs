@@ -12,7 +12,9 @@ use crate::data::{ChunkedDocument, Document, EmbeddedDocument, Embedding, InputH
 use crate::extract::{ReaderLimits, Readers};
 use crate::gpu::{BatchEmbedRequest, GpuScheduler, ModelId, Priority};
 use crate::platform;
-use crate::storage::{EmbeddingModel, NewVectors, RunKey, Settled, Store};
+use crate::storage::{
+    CrawlKey, EmbeddingModel, NewVectors, RunKey, Settled, SettledPage, SettledPages, Store,
+};
 use crate::tokenization::{Tokenizer, batch};
 
 /// Passages in one request: a bound on what is lost of a long document when the process ends.
@@ -215,6 +217,21 @@ impl Pipeline {
             self.check_disk()?;
         }
         Ok(self.store.settle(&self.model.stored, settled, platform::now_seconds())?)
+    }
+
+    /// Stores what became of pages of a crawl, in one transaction, as [`Store::settle_pages`].
+    ///
+    /// # Errors
+    /// When the disk is full or the store fails; then nothing is stored.
+    pub fn settle_pages(
+        &self,
+        crawl: CrawlKey,
+        pages: &[SettledPage],
+        readers: i64,
+    ) -> Result<Option<SettledPages>, IngestError> {
+        self.check_disk()?;
+        let of = (crawl, &self.model.stored);
+        Ok(self.store.settle_pages(of, pages, readers, platform::now_seconds())?)
     }
 
     /// Adds vectors of this pipeline's model, which is the pending one, in one transaction; returns for

@@ -90,7 +90,7 @@ pub struct QueueCounts {
     pub queued: u64,
     pub extracting: u64,
     pub embedded: u64,
-    /// Of them, those that nothing was known of before.
+    /// Of them, those that nothing was known of before, and pages of sites that are not searchable.
     #[serde(skip)]
     pub new: u64,
 }
@@ -329,7 +329,7 @@ impl Store {
                     "SELECT count(*) FILTER (WHERE state = 'queued'),
                             count(*) FILTER (WHERE state = 'extracting'),
                             count(*) FILTER (WHERE state = 'embedded'),
-                            (SELECT queued_new FROM state)
+                            (SELECT queued_new + pages_missing FROM state)
                      FROM queue",
                 )?
                 .query_row([], |row| {
@@ -343,14 +343,15 @@ impl Store {
         })
     }
 
-    /// Sources on the queue that nothing was known of before, without counting them: every search asks.
+    /// Sources on the queue that nothing was known of before, and pages of sites that are not searchable,
+    /// without counting them: every search asks.
     ///
     /// # Errors
     /// [`StorageError`] when the store cannot be read.
     pub fn queued_new(&self) -> Result<u64, StorageError> {
         self.read(|connection| {
             connection
-                .prepare_cached("SELECT queued_new FROM state")?
+                .prepare_cached("SELECT queued_new + pages_missing FROM state")?
                 .query_row([], |row| record::count(row, 0))
         })
     }

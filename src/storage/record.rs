@@ -6,6 +6,7 @@ use rusqlite::Row;
 use rusqlite::types::Type;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use url::Url;
 
 use crate::data::{ContentHash, DocumentId, MediaType, Source};
 
@@ -17,6 +18,14 @@ fn damage(column: usize, source: impl Error + Send + Sync + 'static) -> rusqlite
 #[derive(Debug, thiserror::Error)]
 #[error("{0:?} is no media type")]
 struct UnknownMediaType(String);
+
+#[derive(Debug, thiserror::Error)]
+#[error("{0:?} is no word of this program")]
+struct UnknownWord(String);
+
+pub(super) fn unknown(column: usize, word: &str) -> rusqlite::Error {
+    damage(column, UnknownWord(word.to_owned()))
+}
 
 pub(super) fn document_id(row: &Row<'_>, column: usize) -> rusqlite::Result<DocumentId> {
     Ok(DocumentId::from_stored(row.get::<_, i64>(column)? as u64))
@@ -60,4 +69,14 @@ pub(super) fn to_json<T: Serialize>(value: &T) -> rusqlite::Result<String> {
 
 pub(super) fn id_value(id: DocumentId) -> i64 {
     id.get() as i64
+}
+
+pub(super) fn url(row: &Row<'_>, column: usize) -> rusqlite::Result<Url> {
+    Url::parse(row.get_ref(column)?.as_str().map_err(|e| damage(column, e))?)
+        .map_err(|e| damage(column, e))
+}
+
+pub(super) fn optional_url(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<Url>> {
+    let text: Option<String> = row.get(column)?;
+    text.map(|text| Url::parse(&text).map_err(|e| damage(column, e))).transpose()
 }

@@ -98,7 +98,7 @@ impl Store {
         Ok(removed)
     }
 
-    fn check_documents(
+    pub(super) fn check_documents(
         &self,
         model: &EmbeddingModel,
         documents: &[EmbeddedDocument],
@@ -248,7 +248,7 @@ pub(super) fn check_vectors(
     }
 }
 
-fn commit(
+pub(super) fn commit(
     transaction: &Transaction<'_>,
     model: ModelKey,
     documents: Vec<&EmbeddedDocument>,

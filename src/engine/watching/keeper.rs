@@ -35,6 +35,9 @@ pub(in crate::engine) async fn keep_up(inner: Weak<Inner>) {
         } else {
             keeper.sync_or_warn(&engine).await;
         }
+        if let Err(error) = engine.keep_crawls().await {
+            warn!(%error, "what is to be crawled is not known");
+        }
         drop(engine);
         let changes = tokio::time::timeout(LOOK_INTERVAL, keeper.changes()).await;
         if let (Ok(changes), Some(inner)) = (changes, inner.upgrade()) {
