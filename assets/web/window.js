@@ -80,6 +80,17 @@
         document.fonts.ready.then(() => this.showInReader(id));
       }
     },
+    // Moves the focus among the rows of a list; above the first is the box that filters them.
+    moveRow(by, box) {
+      const list = document.querySelector(".rows");
+      const rows = [...(list?.querySelectorAll(".row[tabindex]") ?? [])];
+      const at = rows.indexOf(document.activeElement?.closest?.(".row"));
+      const top = list?.getBoundingClientRect().top ?? 0;
+      const visible = rows.findIndex((row) => row.getBoundingClientRect().top >= top);
+      if (at < 0 && by > 0) rows[Math.max(visible, 0)]?.focus();
+      else if (at === 0 && by < 0) document.getElementById(box)?.focus();
+      else if (at >= 0) rows[Math.min(Math.max(at + by, 0), rows.length - 1)].focus();
+    },
     loadFonts() {
       for (const face of document.fonts) face.load();
     },

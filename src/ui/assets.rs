@@ -10,13 +10,14 @@ pub const ICON_PNG: &[u8] = include_bytes!("../../assets/icons/lodestone-256.png
 
 const SCRIPT: &str = include_str!("../../assets/web/window.js");
 pub const TOKENS: &str = include_str!("../../assets/styles/tokens.css");
-const STYLES: [&str; 6] = [
+const STYLES: [&str; 7] = [
     TOKENS,
     include_str!("../../assets/styles/base.css"),
     include_str!("../../assets/styles/chrome.css"),
     include_str!("../../assets/styles/search.css"),
     include_str!("../../assets/styles/reader.css"),
     include_str!("../../assets/styles/library.css"),
+    include_str!("../../assets/styles/web.css"),
 ];
 
 /// The first part of the path under which fonts are asked for.

@@ -1,19 +1,21 @@
 //! The one bridge between the engine and what is on screen: calls go out as futures, events come in
 //! and wake the window.
 
+use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::mpsc;
 use std::time::Duration;
 
 use lodestone::config::Config;
-use lodestone::data::{DocumentId, Source};
+use lodestone::data::{CrawlRules, DocumentId, Source};
 use lodestone::engine::{
-    DocumentView, Engine, EngineEvent, GoldenSet, JobId, LibraryEntry, SearchRequest,
-    SearchResponse, Status,
+    DocumentView, Engine, EngineEvent, GoldenSet, JobId, LibraryEntry, PageFilter, PageList,
+    SearchRequest, SearchResponse, SiteId, SiteView, Status,
 };
 use tokio::sync::broadcast::{Receiver, error::RecvError};
 
 use super::session::Session;
+use super::state::FieldTrouble;
 
 /// A handle to the engine that speaks in words a person can read: every error is its message.
 #[derive(Clone)]
@@ -124,6 +126,54 @@ impl Bridge {
 
     pub async fn retry(&self, sources: Option<Vec<String>>) -> Result<(), String> {
         self.engine.retry(sources).await.map(drop).map_err(|error| error.to_string())
+    }
+
+    pub async fn sites(&self) -> Result<Vec<SiteView>, String> {
+        self.engine.sites().await.map_err(|error| error.to_string())
+    }
+
+    pub async fn site_named(
+        &self,
+        typed: &str,
+        rules: &CrawlRules,
+    ) -> Result<Option<SiteView>, FieldTrouble> {
+        self.engine.site_named(typed).await.map_err(|error| FieldTrouble::of(&error, rules))
+    }
+
+    pub async fn pages(
+        &self,
+        site: SiteId,
+        filter: PageFilter,
+        range: Range<u64>,
+    ) -> Result<PageList, String> {
+        self.engine.pages(site, filter, range).await.map_err(|error| error.to_string())
+    }
+
+    /// Starts a crawl; its events tell how it goes.
+    pub async fn add_site(&self, typed: &str, rules: CrawlRules) -> Result<(), FieldTrouble> {
+        let added = self.engine.add_site(typed, rules.clone()).await;
+        added.map(drop).map_err(|error| FieldTrouble::of(&error, &rules))
+    }
+
+    pub async fn set_rules(&self, site: SiteId, rules: CrawlRules) -> Result<(), FieldTrouble> {
+        let set = self.engine.set_rules(site, rules.clone()).await;
+        set.map_err(|error| FieldTrouble::of(&error, &rules))
+    }
+
+    pub async fn pause_site(&self, site: SiteId) -> Result<(), String> {
+        self.engine.pause_site(site).await.map_err(|error| error.to_string())
+    }
+
+    pub async fn resume_site(&self, site: SiteId) -> Result<(), String> {
+        self.engine.resume_site(site).await.map(drop).map_err(|error| error.to_string())
+    }
+
+    pub async fn recrawl(&self, site: SiteId) -> Result<(), String> {
+        self.engine.recrawl(site).await.map(drop).map_err(|error| error.to_string())
+    }
+
+    pub async fn remove_site(&self, site: SiteId) -> Result<u64, String> {
+        self.engine.remove_site(site).await.map_err(|error| error.to_string())
     }
 
     pub fn cancel(&self, job: JobId) {

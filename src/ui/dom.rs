@@ -35,6 +35,11 @@ pub fn show_chosen() {
     run(&format!("window.lodestone.showInReader({});", json!(CHOSEN_ID)));
 }
 
+/// Moves the focus down or up in the list on screen; above its first row is the box of the view.
+pub fn move_row(by: isize, box_id: &str) {
+    run(&format!("window.lodestone.moveRow({by}, {});", json!(box_id)));
+}
+
 /// Loads every face at once, so that none is swapped in under a reader's eyes.
 pub fn load_fonts() {
     run("window.lodestone.loadFonts();");

@@ -1,10 +1,14 @@
 //! Documents and answers for the tests of this binary.
 
 use lodestone::data::{
-    ChunkKey, DocumentId, Hit, HitDocument, KeywordWhy, Locator, MediaType, Passage, SemanticWhy,
-    Source, TextLayout, TextRange, Why,
+    ChunkKey, CrawlRules, DocumentId, Hit, HitDocument, KeywordWhy, Locator, MediaType, Passage,
+    SemanticWhy, Source, TextLayout, TextRange, Why,
 };
-use lodestone::engine::{Coverage, DocumentView, LibraryEntry, SearchMode, SearchResponse};
+use lodestone::engine::{
+    Coverage, DocumentView, LibraryEntry, PageState, PageView, SearchMode, SearchResponse, SiteId,
+    SiteState, SiteView,
+};
+use url::Url;
 
 use super::state::OpenDocument;
 
@@ -124,5 +128,39 @@ pub fn entry(name: &str) -> LibraryEntry {
         bytes: 2_048,
         modified: Some(0),
         indexed_at: 0,
+    }
+}
+
+/// The site `https://site1.test/docs/` for number 1, of three pages.
+pub fn site(number: i64, state: SiteState) -> SiteView {
+    SiteView {
+        id: SiteId::from_stored(number),
+        start: Url::parse(&format!("https://site{number}.test/docs/")).unwrap(),
+        rules: CrawlRules::default(),
+        state,
+        pages: [(PageState::Indexed, 2), (PageState::Queued, 1)].into_iter().collect(),
+        searchable: 2,
+        bytes: 40_960,
+        added_at: 0,
+        last_crawl: None,
+        next_crawl: None,
+        findings: None,
+    }
+}
+
+/// A page of the first site.
+pub fn page(path: &str, state: PageState) -> PageView {
+    PageView {
+        url: Url::parse("https://site1.test").unwrap().join(path).unwrap(),
+        title: (state == PageState::Indexed).then(|| format!("Page {path}")),
+        depth: 2,
+        state,
+        reason: None,
+        target: None,
+        status: Some(200),
+        bytes: 2_048,
+        fetched_at: Some(0),
+        found_by: None,
+        is_searchable: state == PageState::Indexed,
     }
 }

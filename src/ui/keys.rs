@@ -32,6 +32,7 @@ pub fn command(key: &Key, modifiers: Modifiers) -> Option<Command> {
             "f" | "F" => Command::FocusInput,
             "1" => Command::Show(View::Search),
             "2" => Command::Show(View::Library),
+            "3" => Command::Show(View::Web),
             _ => return None,
         },
         Key::Character(text) if text == "/" => Command::FocusInput,
@@ -68,6 +69,7 @@ mod tests {
         assert_eq!(command(&letter("/"), none), Some(Command::FocusInput));
         assert_eq!(command(&letter("f"), Modifiers::CONTROL), Some(Command::FocusInput));
         assert_eq!(command(&letter("2"), Modifiers::META), Some(Command::Show(View::Library)));
+        assert_eq!(command(&letter("3"), Modifiers::CONTROL), Some(Command::Show(View::Web)));
         assert_eq!(command(&Key::ArrowUp, none), Some(Command::Move(-1)));
         assert_eq!(command(&Key::ArrowDown, Modifiers::ALT), Some(Command::Step(1)));
         assert_eq!(command(&Key::Enter, Modifiers::CONTROL), Some(Command::OpenExternally));

@@ -6,6 +6,9 @@ mod library;
 mod open;
 mod read;
 mod search;
+mod web;
+
+pub use web::SiteWish;
 
 use std::path::PathBuf;
 
@@ -18,7 +21,7 @@ use super::dom;
 use super::keys::Command;
 use super::state::{
     Activity, GoldenState, Health, LibraryState, NoticeAction, NoticeTone, Notices, Pane,
-    ReaderState, SearchState, View,
+    ReaderState, SearchState, View, WebState,
 };
 
 /// Whether the index can be used.
@@ -38,6 +41,7 @@ pub struct Session {
     pub reader: Signal<ReaderState>,
     pub library: Signal<LibraryState>,
     pub golden: Signal<GoldenState>,
+    pub web: Signal<WebState>,
     pub activity: Signal<Activity>,
     pub health: Signal<Health>,
     pub notices: Signal<Notices>,
@@ -50,6 +54,7 @@ pub struct Session {
     searching: CopyValue<Option<Task>>,
     loading: CopyValue<Option<Task>>,
     refreshing: CopyValue<bool>,
+    following: CopyValue<bool>,
 }
 
 impl Session {
@@ -64,6 +69,7 @@ impl Session {
             reader: signal(ReaderState::default()),
             library: signal(LibraryState::default()),
             golden: signal(GoldenState::default()),
+            web: signal(WebState::default()),
             activity: signal(Activity::default()),
             health: signal(Health::default()),
             notices: signal(Notices::default()),
@@ -75,6 +81,7 @@ impl Session {
             searching: value(None),
             loading: value(None),
             refreshing: value(false),
+            following: value(false),
         }
     }
 
@@ -85,6 +92,9 @@ impl Session {
         self.index(self.waiting.take());
         self.refresh_golden();
         self.search_again();
+        if *self.view.peek() == View::Web {
+            self.refresh_web();
+        }
     }
 
     /// Opens the index once more after it failed.
@@ -130,7 +140,8 @@ impl Session {
             Command::FocusInput => dom::focus_text(self.view.peek().input_id()),
             Command::Move(by) if searching => self.move_selection(by),
             Command::Open if searching => self.open_selected(),
-            Command::Move(_) | Command::Open => {}
+            Command::Move(by) => dom::move_row(by, self.view.peek().input_id()),
+            Command::Open => {}
             Command::OpenExternally => self.open_externally(),
             Command::Step(by) => self.step(by),
             Command::Back => self.back(),
@@ -152,6 +163,7 @@ impl Session {
                 self.search_again();
             }
             View::Library => self.refresh_library(),
+            View::Web => self.refresh_web(),
         }
     }
 
@@ -161,11 +173,15 @@ impl Session {
             self.library.write().asking = None;
             return;
         }
+        if self.web.peek().asking.is_some() {
+            return self.keep_site();
+        }
         let reading = self.reader.peek().is_open();
         match *self.view.peek() {
             View::Search if reading && !self.pane.peek().is_wide() => self.close_reader(),
             View::Search => self.clear_query(),
-            View::Library if reading => self.close_reader(),
+            View::Library | View::Web if reading => self.close_reader(),
+            View::Web => self.back_in_web(),
             View::Library => self.clear_filter(),
         }
     }
@@ -178,6 +194,7 @@ impl Session {
     pub fn act(self, action: NoticeAction) {
         match action {
             NoticeAction::ShowSkipped => self.show_skipped(),
+            NoticeAction::ShowFailed(site) => self.show_failed(site),
         }
     }
 

@@ -15,13 +15,18 @@ mod icon;
 mod library;
 mod library_row;
 mod notices;
+mod page_row;
 mod rail;
 mod reader;
 mod results;
 mod search;
+mod site_form;
+mod site_page;
+mod site_row;
 mod splitter;
 mod status_bar;
 mod trouble;
+mod web;
 
 pub use app::App;
 

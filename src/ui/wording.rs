@@ -3,11 +3,16 @@
 mod amount;
 mod measured;
 mod place;
+mod site;
 mod time;
 mod why;
 
 pub use amount::{bytes, count, counted};
 pub use measured::measured_lines;
-pub use place::{also_in, breadcrumb, drop_label, type_name};
-pub use time::{ago, date, now, time_left};
+pub use place::{also_in, breadcrumb, drop_label, is_address, open_label, type_name};
+pub use site::{
+    coverage, findings_lines, group_name, page_standing, pages_per_second, pages_wanted,
+    reach_name, recrawl_name, rules_line, site_name, site_standing,
+};
+pub use time::{ago, date, now, time_left, until};
 pub use why::why_lines;

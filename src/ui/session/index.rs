@@ -89,14 +89,20 @@ impl Session {
                 | EngineEvent::Pace(_) => {
                     self.activity.write().apply(event);
                 }
-                EngineEvent::JobFinished { .. } => {
+                EngineEvent::CrawlProgress { site, figures, .. } => {
                     self.activity.write().apply(event);
-                    let notice = self.notices.write().apply(event);
+                    self.show_crawl(*site, figures);
+                }
+                EngineEvent::JobFinished { job, .. } => {
+                    let site = self.activity.peek().site(*job);
+                    self.activity.write().apply(event);
+                    let notice = self.notices.write().apply(event, site);
                     if let Some(notice) = notice {
                         self.fade(&notice);
                     }
                     self.refresh_soon();
                 }
+                EngineEvent::SitesChanged => self.refresh_soon(),
                 EngineEvent::IndexChanged { .. } => {
                     self.health.write().apply(event);
                     self.refresh_soon();
@@ -129,6 +135,7 @@ impl Session {
             match *self.view.peek() {
                 View::Search => self.search_again(),
                 View::Library => self.refresh_library(),
+                View::Web => self.refresh_web(),
             }
             self.refresh_health().await;
         });

@@ -3,21 +3,25 @@ use std::path::PathBuf;
 use dioxus::core::spawn_forever;
 use dioxus::prelude::*;
 use lodestone::data::Source;
+use lodestone::engine::at_passage;
 
 use super::Session;
 use crate::ui::state::{NoticeTone, View};
 
 impl Session {
-    /// The source that is in the reader, or else selected.
+    /// The source that is in the reader, or else selected, at the passage that is chosen.
     fn source_in_hand(self) -> Option<Source> {
-        if let Some(open) = self.reader.peek().document() {
-            return Some(open.view.source.clone());
+        let reader = self.reader.peek();
+        if let Some(open) = reader.document() {
+            return Some(at_passage(&open.view.source, reader.chosen_text().unwrap_or_default()));
         }
         match *self.view.peek() {
             View::Search => {
-                self.search.peek().selected_hit().map(|hit| hit.document.source.clone())
+                let search = self.search.peek();
+                let hit = search.selected_hit()?;
+                Some(at_passage(&hit.document.source, &hit.passage.text))
             }
-            View::Library => None,
+            View::Library | View::Web => None,
         }
     }
 

@@ -26,6 +26,8 @@ impl Health {
             }
             EngineEvent::JobStarted { .. }
             | EngineEvent::JobProgress { .. }
+            | EngineEvent::CrawlProgress { .. }
+            | EngineEvent::SitesChanged
             | EngineEvent::JobFinished { .. }
             | EngineEvent::Pace(_) => {}
         }

@@ -1,4 +1,4 @@
-use lodestone::engine::{EngineEvent, IngestReport, JobOutcome};
+use lodestone::engine::{CrawlEnd, CrawlReport, EngineEvent, IngestReport, JobOutcome, SiteId};
 
 use crate::ui::wording::{count, counted};
 
@@ -27,6 +27,8 @@ pub enum NoticeTone {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoticeAction {
     ShowSkipped,
+    /// The pages of a site that could not be had.
+    ShowFailed(SiteId),
 }
 
 impl Notice {
@@ -51,8 +53,8 @@ impl Notices {
         notice
     }
 
-    /// The summary of a job that ended; other events say nothing here.
-    pub fn apply(&mut self, event: &EngineEvent) -> Option<Notice> {
+    /// The summary of a job that ended, with the site if it was a crawl; other events say nothing here.
+    pub fn apply(&mut self, event: &EngineEvent, site: Option<SiteId>) -> Option<Notice> {
         let EngineEvent::JobFinished { outcome, .. } = event else { return None };
         let (tone, text, skipped) = match outcome {
             // Somebody saved a file; that it is searchable is nothing to be told.
@@ -71,6 +73,11 @@ impl Notices {
                 let text = format!("The switch to {model} goes on at the next start.");
                 (NoticeTone::Quiet, text, 0)
             }
+            JobOutcome::Crawled(report) => {
+                let failed = site.filter(|_| !report.failed.is_empty());
+                let action = failed.map(NoticeAction::ShowFailed);
+                return Some(self.add(NoticeTone::Quiet, crawled(report), action));
+            }
             JobOutcome::Failed { reason } => (NoticeTone::Warning, format!("Stopped: {reason}"), 0),
         };
         Some(self.add(tone, text, (skipped > 0).then_some(NoticeAction::ShowSkipped)))
@@ -83,6 +90,23 @@ impl Notices {
     pub fn shown(&self) -> &[Notice] {
         &self.shown
     }
+}
+
+/// `Crawled 34 pages, 3 unchanged, 2 failed.`
+fn crawled(report: &CrawlReport) -> String {
+    let began = match &report.end {
+        CrawlEnd::Done => format!("Crawled {}", counted(report.pages, "page")),
+        CrawlEnd::Later { reason, .. } => format!("The crawl goes on later: {reason}"),
+        CrawlEnd::Removed => "The site was removed".to_owned(),
+        CrawlEnd::Paused | CrawlEnd::Interrupted | CrawlEnd::Outdated => {
+            format!("Crawl paused after {}", counted(report.pages, "page"))
+        }
+    };
+    let also = |number: u64, what: &str| (number > 0).then(|| format!("{} {what}", count(number)));
+    let unchanged = also(report.unchanged, "unchanged");
+    let failed = also(report.failed.len() as u64, "failed");
+    let parts: Vec<String> = std::iter::once(began).chain(unchanged).chain(failed).collect();
+    format!("{}.", parts.join(", "))
 }
 
 /// `Indexed 34 files, 3 unchanged, 2 not indexed.`
@@ -107,13 +131,13 @@ fn done(report: &IngestReport) -> String {
 
 #[cfg(test)]
 mod tests {
-    use lodestone::engine::{JobId, Skipped};
+    use lodestone::engine::{JobId, PageTrouble, Skipped};
 
     use super::*;
 
     fn ended(outcome: JobOutcome) -> Notice {
         let event = EngineEvent::JobFinished { job: JobId(1), outcome };
-        Notices::default().apply(&event).unwrap()
+        Notices::default().apply(&event, None).unwrap()
     }
 
     #[test]
@@ -135,6 +159,31 @@ mod tests {
         let failed = ended(JobOutcome::Failed { reason: "disk full".into() });
         assert_eq!(failed.text, "Stopped: disk full");
         assert!(!failed.fades());
+    }
+
+    #[test]
+    fn a_crawl_with_failed_pages_links_to_them() {
+        let trouble = PageTrouble { url: "https://a.test/x".into(), reason: "HTTP 500".into() };
+        let mut report = CrawlReport {
+            pages: 34,
+            unchanged: 3,
+            copies: 0,
+            failed: vec![trouble],
+            skipped: Vec::new(),
+            beyond: 0,
+            end: CrawlEnd::Done,
+            seconds: 1.0,
+        };
+        let notice = |report: &CrawlReport| {
+            let outcome = JobOutcome::Crawled(report.clone());
+            let event = EngineEvent::JobFinished { job: JobId(1), outcome };
+            Notices::default().apply(&event, Some(SiteId::from_stored(4))).unwrap()
+        };
+        let failed = notice(&report);
+        assert_eq!(failed.text, "Crawled 34 pages, 3 unchanged, 1 failed.");
+        assert_eq!(failed.action, Some(NoticeAction::ShowFailed(SiteId::from_stored(4))));
+        report.failed.clear();
+        assert!(notice(&report).fades());
     }
 
     #[test]

@@ -4,15 +4,17 @@ pub enum View {
     #[default]
     Search,
     Library,
+    Web,
 }
 
 impl View {
-    pub const ALL: [Self; 2] = [Self::Search, Self::Library];
+    pub const ALL: [Self; 3] = [Self::Search, Self::Library, Self::Web];
 
     pub fn name(self) -> &'static str {
         match self {
             Self::Search => "Search",
             Self::Library => "Library",
+            Self::Web => "Web",
         }
     }
 
@@ -21,6 +23,8 @@ impl View {
         match self {
             Self::Search => "query",
             Self::Library => "library-filter",
+            // One of the address to add and the filter of pages is on screen.
+            Self::Web => "web-input",
         }
     }
 }

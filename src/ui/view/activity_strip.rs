@@ -14,8 +14,15 @@ pub fn ActivityStrip() -> Element {
     let percent = job.share().map(|share| share * 100.0);
     let waiting = activity.waiting();
     let paused = activity.pace == Pace::Paused;
+    let crawl = job.is_crawl();
+    let stop = match (crawl, job.cancelling) {
+        (true, false) => "Stop",
+        (true, true) => "Stopping",
+        (false, false) => "Cancel",
+        (false, true) => "Cancelling",
+    };
     rsx! {
-        section { id: "activity", class: "strip", aria_label: "Indexing",
+        section { id: "activity", class: "strip", aria_label: if crawl { "Crawling" } else { "Indexing" },
             div {
                 class: "strip-bar",
                 role: "progressbar",
@@ -27,16 +34,19 @@ pub fn ActivityStrip() -> Element {
                 span { class: "strip-fill", style: "width: {percent.unwrap_or(100.0):.1}%" }
             }
             strong { class: "strip-label", "{job.label}" }
-            span { class: "strip-files", "{job.files()}" }
+            span { class: "strip-files", "{job.amount()}" }
             span { class: "strip-hand", {job.in_hand().unwrap_or_default()} }
             if let Some(speed) = job.speed() {
                 span { class: "strip-fact", "{speed}" }
+            }
+            for fact in job.facts() {
+                span { key: "{fact}", class: "strip-fact strip-extra", "{fact}" }
             }
             if let Some(left) = job.left() {
                 span { class: "strip-fact", "{left}" }
             }
             if waiting > 0 {
-                span { class: "strip-fact", "{waiting} more waiting" }
+                span { class: "strip-fact", "{waiting} more" }
             }
             if paused {
                 span { class: "strip-fact", "paused" }
@@ -44,14 +54,14 @@ pub fn ActivityStrip() -> Element {
             Button {
                 id: "pause-indexing",
                 text: if paused { "Resume" } else { "Pause" },
-                label: if paused { "Let indexing go on" } else { "Pause indexing, also after a restart" },
+                label: if paused { "Let all work go on" } else { "Pause indexing and crawling, also after a restart" },
                 tone: "plain",
                 onpress: move |()| session.pause(!paused),
             }
             Button {
                 id: "cancel-job",
-                text: if job.cancelling { "Cancelling" } else { "Cancel" },
-                label: "Cancel indexing; what is done stays",
+                text: stop,
+                label: if crawl { "Stop this crawl; Resume in Web goes on with it" } else { "Cancel indexing; what is done stays" },
                 tone: "plain",
                 disabled: job.cancelling,
                 onpress: move |()| session.cancel(id),

@@ -13,6 +13,7 @@ use super::search::SearchView;
 use super::splitter::Splitter;
 use super::status_bar::StatusBar;
 use super::trouble::Trouble;
+use super::web::WebView;
 use crate::ui::session::{Phase, Session};
 use crate::ui::state::{NoticeTone, View};
 use crate::ui::{Start, assets, bridge, dom, keys};
@@ -95,6 +96,9 @@ fn Content() -> Element {
                     },
                     View::Library => rsx! {
                         LibraryView {}
+                    },
+                    View::Web => rsx! {
+                        WebView {}
                     },
                 }
             }

@@ -1,11 +1,12 @@
 use dioxus::prelude::*;
 use lodestone::data::Hit;
+use lodestone::engine::at_passage;
 
 use super::button::Button;
 use super::icon::{Icon, Symbol};
 use super::use_session;
 use crate::ui::text::{Excerpt, Piece};
-use crate::ui::wording::{also_in, breadcrumb, date, now, type_name, why_lines};
+use crate::ui::wording::{also_in, breadcrumb, date, now, open_label, type_name, why_lines};
 
 /// One hit: where it is, what it says, and, when selected, what can be done with it.
 #[component]
@@ -26,7 +27,7 @@ pub fn Card(hit: Hit, at: usize, selected: bool, why: bool) -> Element {
                 aria_selected: selected,
                 onclick: move |_| session.open_hit(at),
                 ondoubleclick: {
-                    let source = document.source.clone();
+                    let source = at_passage(&document.source, &hit.passage.text);
                     move |_| session.open_source(source.clone())
                 },
                 div { class: "card-head",
@@ -95,6 +96,7 @@ fn PieceText(piece: Piece) -> Element {
 fn Actions(hit: Hit, why: bool) -> Element {
     let session = use_session();
     let source = hit.document.source.clone();
+    let opened = at_passage(&source, &hit.passage.text);
     let path = source.path().map(std::path::Path::to_path_buf);
     let starring = source.clone();
     let starred = session.golden.read().is_starred(session.search.read().query(), &source);
@@ -103,8 +105,8 @@ fn Actions(hit: Hit, why: bool) -> Element {
             Button {
                 symbol: Symbol::Open,
                 text: "Open",
-                label: "Open in the system's application",
-                onpress: move |()| session.open_source(source.clone()),
+                label: open_label(&source),
+                onpress: move |()| session.open_source(opened.clone()),
             }
             if let Some(path) = path {
                 Button {

@@ -6,7 +6,7 @@ use dioxus::prelude::*;
 
 use super::icon::{Icon, Symbol};
 use super::use_session;
-use crate::ui::wording::drop_label;
+use crate::ui::wording::{drop_label, is_address};
 
 /// A pointer that moves again means that the drag has ended; a drop is told of a little later.
 const DROP_FOLLOWS_WITHIN: Duration = Duration::from_millis(600);
@@ -50,7 +50,11 @@ pub fn DropTarget(children: Element) -> Element {
             ondrop: move |event| {
                 event.prevent_default();
                 drag.set(Drag::default());
-                session.index(dropped(&event));
+                let paths = dropped(&event);
+                match address(&event).filter(|_| paths.is_empty()) {
+                    Some(address) => session.offer_site(address),
+                    None => session.index(paths),
+                }
             },
             {children}
             if over {
@@ -87,6 +91,13 @@ fn Overlay(label: String, ongone: EventHandler<()>) -> Element {
 
 fn dropped(event: &DragEvent) -> Vec<PathBuf> {
     event.files().iter().map(dioxus::html::FileData::path).collect()
+}
+
+/// The web address that a link drops.
+fn address(event: &DragEvent) -> Option<String> {
+    let text = event.data_transfer().get_data("text/uri-list")?;
+    // Lines that begin with # are remarks.
+    text.lines().map(str::trim).find(|line| is_address(line)).map(str::to_owned)
 }
 
 /// Names what the drag carries, once for each drag.

@@ -20,10 +20,11 @@ pub fn NoticeStack() -> Element {
                     if let Some(action) = notice.action {
                         Button {
                             tone: "link",
-                            text: match action {
-                                NoticeAction::ShowSkipped => "See why",
+                            text: "See why",
+                            label: match action {
+                                NoticeAction::ShowSkipped => "Show what was not indexed, with reasons",
+                                NoticeAction::ShowFailed(_) => "Show the pages that failed, with reasons",
                             },
-                            label: "Show what was not indexed, with reasons",
                             onpress: move |()| {
                                 session.notices.write().dismiss(notice.id);
                                 session.act(action);

@@ -48,6 +48,7 @@ fn look(view: View) -> (&'static str, Symbol) {
     match view {
         View::Search => ("rail-search", Symbol::Search),
         View::Library => ("rail-library", Symbol::Library),
+        View::Web => ("rail-web", Symbol::Web),
     }
 }
 

@@ -10,7 +10,7 @@ use crate::ui::dom::{self, READER_ID};
 use crate::ui::keys::primary_name;
 use crate::ui::state::OpenDocument;
 use crate::ui::text::TextStyle;
-use crate::ui::wording::type_name;
+use crate::ui::wording::{open_label, type_name};
 
 /// Distance from the end of the text in the page at which the next part is put in.
 const NEAR_END_PX: f64 = 1_200.0;
@@ -78,8 +78,7 @@ fn ReaderHead(open: Shared<OpenDocument>) -> Element {
     let session = use_session();
     let reader = session.reader.read();
     let view = &open.view;
-    let source = view.source.clone();
-    let path = source.path().map(std::path::Path::to_path_buf);
+    let path = view.source.path().map(std::path::Path::to_path_buf);
     let covering = !session.pane.read().is_wide();
     rsx! {
         header { class: "reader-head",
@@ -143,8 +142,8 @@ fn ReaderHead(open: Shared<OpenDocument>) -> Element {
                 Button {
                     id: "reader-open",
                     symbol: Symbol::Open,
-                    label: "Open in the system's application ({primary_name()}+Enter)",
-                    onpress: move |()| session.open_source(source.clone()),
+                    label: format!("{} ({}+Enter)", open_label(&view.source), primary_name()),
+                    onpress: move |()| session.open_externally(),
                 }
             }
         }

@@ -7,7 +7,7 @@ use super::results::Results;
 use super::use_session;
 use crate::ui::dom::{QUERY_ID, RESULTS_ID};
 use crate::ui::state::HITS_MAX;
-use crate::ui::wording::{count, counted};
+use crate::ui::wording::{count, counted, is_address};
 
 /// The query box with what it found.
 #[component]
@@ -36,6 +36,7 @@ pub fn SearchView() -> Element {
     rsx! {
         QueryBox {}
         Banner {}
+        SiteOffer {}
         Summary {}
         {body}
     }
@@ -110,6 +111,29 @@ fn Banner() -> Element {
     }
 }
 
+/// Somebody who puts a web address into the query may want the site.
+#[component]
+fn SiteOffer() -> Element {
+    let session = use_session();
+    let address = session.search.read().query().trim().to_owned();
+    if !is_address(&address) {
+        return VNode::empty();
+    }
+    rsx! {
+        p { class: "site-offer", role: "note",
+            Icon { symbol: Symbol::Web }
+            span { "This is a web address. Its pages can be made searchable." }
+            Button {
+                id: "offer-site",
+                text: "Add the site",
+                label: "Put the address into Web, where a site is added",
+                tone: "link",
+                onpress: move |()| session.offer_site(address.clone()),
+            }
+        }
+    }
+}
+
 /// How much was found in how much, in one line.
 #[component]
 fn Summary() -> Element {
@@ -133,7 +157,7 @@ fn Summary() -> Element {
             }
             if partly {
                 span { class: "summary-note",
-                    "searched {count(coverage.indexed)} of {counted(coverage.known, \"file\")}{so_far}"
+                    "searched {count(coverage.indexed)} of {counted(coverage.known, \"document\")}{so_far}"
                 }
             }
             span { class: "summary-time", "{answer.took_ms.round()} ms" }

@@ -19,7 +19,11 @@ pub fn StatusBar() -> Element {
         _ if health.is_loading() => ("loading", health.model()),
         _ => ("ready", health.model()),
     };
-    let running = session.activity.read().current().is_some();
+    let working = session
+        .activity
+        .read()
+        .current()
+        .map(|job| if job.is_crawl() { "Crawling" } else { "Indexing" });
     rsx! {
         footer { id: "status", class: "status", aria_label: "Status",
             span { class: "status-model", "data-state": state, title: health.failure(),
@@ -29,7 +33,7 @@ pub fn StatusBar() -> Element {
             if health.known {
                 span { id: "amounts", class: "status-fact", "{health.amounts()}" }
                 span { id: "indexing-state", class: "status-fact",
-                    if running { "Indexing" } else if let Some(standing) = health.standing() { "{standing}" }
+                    if let Some(working) = working { "{working}" } else if let Some(standing) = health.standing() { "{standing}" }
                 }
             }
             for notice in health.notices.iter() {

@@ -70,6 +70,21 @@ pub fn type_name(media_type: MediaType) -> &'static str {
     }
 }
 
+/// Whether a text is one web address and nothing else.
+pub fn is_address(text: &str) -> bool {
+    let after = |scheme| text.strip_prefix(scheme).filter(|rest: &&str| !rest.is_empty());
+    let rest = after("https://").or_else(|| after("http://"));
+    rest.is_some_and(|rest| !rest.contains(char::is_whitespace))
+}
+
+/// What opening a source does.
+pub fn open_label(source: &Source) -> &'static str {
+    match source {
+        Source::File(_) => "Open in the system's application",
+        Source::Web(_) => "Open at this passage in the browser",
+    }
+}
+
 /// What a drop of these paths will do: `Index 3 files`, `Index folder Notes`.
 ///
 /// `is_folder` runs beside `paths`.
@@ -80,7 +95,7 @@ pub fn drop_label(paths: &[&Path], is_folder: &[bool]) -> String {
     let folders = is_folder.iter().filter(|folder| **folder).count() as u64;
     let files = paths.len() as u64 - folders;
     match (paths, folders, files) {
-        ([], ..) => "Drop files or folders to index them".to_owned(),
+        ([], ..) => "Drop files, folders or a web address".to_owned(),
         ([path], 1, _) => format!("Index folder {}", name(path)),
         ([path], ..) => format!("Index {}", name(path)),
         (_, 0, files) => format!("Index {}", counted(files, "file")),
@@ -127,6 +142,15 @@ mod tests {
     }
 
     #[test]
+    fn an_address_is_told_from_a_question() {
+        assert!(is_address("https://docs.rs/tokio") && is_address("http://localhost:8000/"));
+        assert!(
+            !is_address("https://") && !is_address("docs.rs") && !is_address("why https://a b")
+        );
+        assert!(!is_address("https://docs.rs is down"));
+    }
+
+    #[test]
     fn a_drop_names_what_will_happen() {
         let notes = Path::new("/x/Notes");
         let file = Path::new("/x/a.md");
@@ -134,6 +158,6 @@ mod tests {
         assert_eq!(drop_label(&[file], &[false]), "Index a.md");
         assert_eq!(drop_label(&[file, file, file], &[false; 3]), "Index 3 files");
         assert_eq!(drop_label(&[notes, file], &[true, false]), "Index 1 folder and 1 file");
-        assert_eq!(drop_label(&[], &[]), "Drop files or folders to index them");
+        assert_eq!(drop_label(&[], &[]), "Drop files, folders or a web address");
     }
 }

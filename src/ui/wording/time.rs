@@ -40,6 +40,20 @@ pub fn ago(unix_seconds: i64, now: i64) -> String {
     }
 }
 
+/// When something will happen: `in 5 min`, `in 22 h`, `in 3 days`, `on Mar 12`.
+pub fn until(unix_seconds: i64, now: i64) -> String {
+    match unix_seconds - now {
+        ..60 => "in a moment".to_owned(),
+        seconds @ 60..3_600 => format!("in {} min", seconds / 60),
+        seconds @ 3_600..DAY_SECONDS => format!("in {} h", seconds / 3_600),
+        seconds @ DAY_SECONDS..1_209_600 => {
+            let days = (seconds as f64 / DAY_SECONDS as f64).round() as i64;
+            if days == 1 { "in 1 day".to_owned() } else { format!("in {days} days") }
+        }
+        _ => format!("on {}", date(unix_seconds, now)),
+    }
+}
+
 /// Time left, rounded to what an estimate can promise.
 pub fn time_left(seconds: f64) -> String {
     let seconds = seconds.max(0.0);
@@ -105,6 +119,22 @@ mod tests {
         assert_eq!(ago(now - 61, now), "1 min ago");
         assert_eq!(ago(now - 7_300, now), "2 h ago");
         assert_eq!(ago(now - 30_000, now), "Today");
+    }
+
+    #[test]
+    fn what_is_to_come_is_told_by_its_distance() {
+        let now = 20_500 * DAY_SECONDS;
+        for (after, shown) in [
+            (-5, "in a moment"),
+            (300, "in 5 min"),
+            (79_200, "in 22 h"),
+            (DAY_SECONDS - 1, "in 23 h"),
+            (DAY_SECONDS, "in 1 day"),
+            (3 * DAY_SECONDS - 60, "in 3 days"),
+            (30 * DAY_SECONDS, "on Mar 18"),
+        ] {
+            assert_eq!(until(now + after, now), shown);
+        }
     }
 
     #[test]
