@@ -8,6 +8,7 @@ mod allocation;
 mod chat;
 mod corpus;
 mod crash;
+mod crawl;
 mod engine;
 #[cfg(target_os = "linux")]
 mod figures;
@@ -22,3 +23,5 @@ mod tiny_model;
 #[cfg(all(feature = "desktop", target_os = "linux"))]
 mod ui;
 mod watch;
+#[path = "../support/web.rs"]
+mod web;

@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use lodestone::data::{MediaType, Source};
-use lodestone::extract::{ReaderLimits, Readers, Unreadable};
+use lodestone::extract::{PageHead, PageHints, ReadPage, ReaderLimits, Readers, Unreadable};
 use serde_json::Value;
+use url::Url;
 
 use crate::lode::Lode;
 #[cfg(target_os = "linux")]
@@ -71,6 +72,36 @@ fn pages_are_parsed_apart_as_well() {
     assert_eq!(read("a.html", "<p>Straw keeps it damp."), Ok("Straw keeps it damp.\n".to_owned()));
     let late = read("hang.lodestone-test", "\n<!doctype html><p>Straw").unwrap_err();
     assert_eq!(late, Unreadable::TooSlow { seconds_max: 2 });
+}
+
+#[test]
+fn a_page_of_the_web_comes_with_its_links_and_takes_nobody_along() {
+    let limits = ReaderLimits { time_max: Duration::from_secs(2), ..ReaderLimits::default() };
+    let readers = readers(limits);
+    let read = |path: &str, body: &[u8], content_type: &str| {
+        let url = Url::parse("https://a.test").unwrap().join(path).unwrap();
+        let hints = PageHints { content_type: Some(content_type.to_owned()), charset: None };
+        readers.read_page(url, body.to_vec(), hints, Some(7))
+    };
+    let page =
+        b"<html lang=en><meta name=robots content=noindex><h1>Beds</h1><p>Straw <a href=b>x</a>";
+    let ReadPage { head, document } = read("/guide/a", page, "text/html");
+    let document = document.unwrap();
+    assert_eq!((document.text.as_str(), document.modified), ("# Beds\n\nStraw x\n", Some(7)));
+    assert_eq!(document.source.key(), "https://a.test/guide/a");
+    assert_eq!(head.links[0].url.as_str(), "https://a.test/guide/b");
+    assert!(head.noindex && head.language.as_deref() == Some("en"));
+    let pdf = read("/paper", &corpus("plain.pdf"), "application/pdf");
+    assert_eq!(pdf.document.unwrap().media_type, MediaType::Pdf);
+    assert_eq!(pdf.head, PageHead::default());
+    let text = read("/notes.txt", b"<p>as it is", "text/plain");
+    assert_eq!(text.document.unwrap().text, "<p>as it is");
+    let late = read("/hang.lodestone-test", page, "text/html");
+    assert_eq!(late.document, Err(Unreadable::TooSlow { seconds_max: 2 }));
+    assert_eq!(late.head, PageHead::default());
+    let crashed = read("/abort.lodestone-test", page, "text/html").document.unwrap_err();
+    assert!(matches!(crashed, Unreadable::ReaderCrashed { .. }), "{crashed}");
+    assert!(read("/guide/a", page, "text/html").document.is_ok());
 }
 
 #[cfg(target_os = "linux")]

@@ -13,9 +13,11 @@ use screen::Window;
 use xvfb_session::XvfbSession;
 
 use std::fs;
+use std::path::Path;
 
 use crate::lode::Lode;
 use crate::process::wait_for;
+use crate::web::{Web, html};
 
 /// What each file says, in words that the query does not use.
 const FILES: [(&str, &str); 4] = [
@@ -27,6 +29,15 @@ const FILES: [(&str, &str); 4] = [
     ("notes/locks.md", "# Threads\n\nWrap the value in a mutex before two workers change it.\n"),
     ("notes/garden.txt", "Prune the roses in late winter, just above a bud that faces outward.\n"),
 ];
+
+/// The application on a data directory of its own.
+fn open<'a>(session: &'a XvfbSession, data: &Path) -> Window<'a> {
+    let mut program = session.command(env!("CARGO_BIN_EXE_lodestone"));
+    // A debug build of Dioxus keeps the place of its window there from one start to the next.
+    program.env("DIOXUS_SESSION_CACHE_DIR", data);
+    let application = session.open(program.env("LODESTONE_DATA_DIR", data));
+    Window::wait(session, application.id(), "lodestone", "Lodestone")
+}
 
 #[test]
 #[ignore = "needs a display: run scripts/test"]
@@ -40,11 +51,7 @@ fn dropped_files_are_indexed_and_a_typed_query_shows_the_passage() {
     let data = tempfile::tempdir().unwrap();
 
     let session = XvfbSession::start();
-    let mut program = session.command(env!("CARGO_BIN_EXE_lodestone"));
-    // A debug build of Dioxus keeps the place of its window there from one start to the next.
-    program.env("DIOXUS_SESSION_CACHE_DIR", data.path());
-    let application = session.open(program.env("LODESTONE_DATA_DIR", data.path()));
-    let window = Window::wait(&session, application.id(), "lodestone", "Lodestone");
+    let window = open(&session, data.path());
 
     let source = DragSource::open(&session, &[&baking, &tides, &notes]);
     source.hold_over(window.middle());
@@ -65,5 +72,48 @@ fn dropped_files_are_indexed_and_a_typed_query_shows_the_passage() {
     });
     window.wait_for_part("the passage in the reader", |part| {
         part.role == "paragraph" && part.says("Leave the loaf")
+    });
+}
+
+#[test]
+#[ignore = "needs a display: run scripts/test"]
+fn a_typed_address_becomes_a_site_whose_pages_are_listed_and_open() {
+    let page = |title: &str, text: &str| {
+        html(&format!("<title>{title}</title><main><h1>{title}</h1><p>{text}</p></main>"))
+    };
+    let links = r#"See <a href="tides.html">tides</a> and <a href="lost.html">what was lost</a>."#;
+    let tides = "High water comes about fifty minutes later each day, following the moon.";
+    let web = Web::of_pages(&[
+        ("/sea/", page("The sea", links)),
+        ("/sea/tides.html", page("Tides", tides)),
+    ]);
+    let data = tempfile::tempdir().unwrap();
+    let session = XvfbSession::start();
+    let window = open(&session, data.path());
+
+    window.wait_for_part("the search field", |part| part.role == "entry");
+    window.press("ctrl+3");
+    window.wait_for_part("what a first site needs", |part| part.says("Make a web site searchable"));
+    window.type_text("no address");
+    window.press("Return");
+    window.wait_for_part("what is wrong", |part| part.says("is no web address"));
+    window.press("ctrl+a");
+    window.type_text(&web.url("/sea/"));
+    window.press("Return");
+    window.wait_for_part("the site with its pages", |part| part.says("2 of 3 pages searchable"));
+
+    // By keys alone: to the site, into it, and to what could not be had.
+    window.press("Down");
+    window.press("Return");
+    window.wait_for_part("the filter of pages", |part| part.says("Filter the pages by address"));
+    window.wait_for_part("why a page is missing", |part| part.says("404"));
+    window.type_text("tides");
+    wait_for("the other pages to go", || {
+        (!window.parts().iter().any(|part| part.says("lost.html"))).then_some(())
+    });
+    window.press("Down");
+    window.press("Return");
+    window.wait_for_part("its text in the reader", |part| {
+        part.role == "paragraph" && part.says("following the moon")
     });
 }

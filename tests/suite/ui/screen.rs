@@ -82,6 +82,11 @@ impl<'a> Window<'a> {
         self.session.xdotool(&["type", "--delay", "30", text]);
     }
 
+    /// A key with those held beside it: `ctrl+3`.
+    pub fn press(&self, keys: &str) {
+        self.session.xdotool(&["key", keys]);
+    }
+
     /// Left, top, width and height on the screen.
     fn place(&self) -> (i32, i32, i32, i32) {
         let said = self.session.xdotool(&["getwindowgeometry", "--shell", &self.id]);
