@@ -81,7 +81,9 @@ impl Engine {
         let Some(switch) = self.run_blocking(move || Ok(inner.store.switch()?)).await? else {
             return Ok(());
         };
-        if self.inner.models.begin(&switch.to)
+        // One that was just begun here is not known by its target before its model is loaded.
+        if !self.inner.jobs.is_switching()
+            && self.inner.models.begin(&switch.to)
             && let Some(files) = self.files_named(&name_of(&switch.to)).await?
         {
             drop(self.switch_model(files));
