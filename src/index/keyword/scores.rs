@@ -2,19 +2,21 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use tantivy::postings::Postings as _;
-use tantivy::query::{Bm25StatisticsProvider as _, Bm25Weight, EnableScoring, Query as _};
-use tantivy::schema::{Field, IndexRecordOption};
-use tantivy::{DocId, DocSet as _, Score, Searcher, SegmentReader, TERMINATED, TantivyError, Term};
+use tantivy::query::{EnableScoring, Query as _};
+use tantivy::schema::IndexRecordOption;
+use tantivy::{DocId, DocSet as _, Score, Searcher, SegmentReader, TERMINATED, TantivyError};
 
 use super::collector::KeyColumns;
 use super::document_term;
 use super::query::PreparedQuery;
 use super::schema::Fields;
+use super::sums::Lists;
 use crate::data::{ChunkKey, DocumentId};
 
 /// Those of the named passages that stand in one segment, in its order.
 pub(super) struct Named<'a> {
+    /// Which of the searcher's segments it is.
+    pub at: usize,
     pub segment: &'a SegmentReader,
     pub docs: Vec<DocId>,
     pub keys: Vec<ChunkKey>,
@@ -32,7 +34,7 @@ pub(super) fn find<'a>(
         wanted.entry(*document).or_default().insert(*ordinal);
     }
     let mut found = Vec::new();
-    for (segment, columns) in searcher.segment_readers().iter().zip(columns) {
+    for (at, (segment, columns)) in searcher.segment_readers().iter().zip(columns).enumerate() {
         if wanted.is_empty() {
             break;
         }
@@ -40,7 +42,7 @@ pub(super) fn find<'a>(
         places.sort_unstable();
         if !places.is_empty() {
             let (docs, keys) = places.into_iter().unzip();
-            found.push(Named { segment, docs, keys });
+            found.push(Named { at, segment, docs, keys });
         }
     }
     Ok(found)
@@ -79,65 +81,16 @@ pub(super) fn of(
     query: &PreparedQuery,
     named: &[Named<'_>],
 ) -> Result<HashMap<ChunkKey, Score>, TantivyError> {
-    if query.has_phrases() {
+    let Some(lists) = Lists::find(searcher, fields, query)? else {
         return by_scorer(searcher, fields, query, named);
-    }
-    let mut sums: Vec<Vec<Score>> = named.iter().map(|here| vec![0.0; here.docs.len()]).collect();
-    for (term, weight) in query.plain_terms(fields) {
-        let bm25 = bm25(searcher, term.field(), searcher.doc_freq(&term)?, weight)?;
-        for (here, sums) in named.iter().zip(&mut sums) {
-            each_score(here, &term, &bm25, |at, score| sums[at] += score)?;
-        }
-    }
-    for guesses in query.guessed_terms(fields) {
-        let mut best: Vec<Vec<Score>> = sums.iter().map(|sums| vec![0.0; sums.len()]).collect();
-        for (term, weight) in guesses {
-            let bm25 = bm25(searcher, term.field(), searcher.doc_freq(&term)?, weight)?;
-            for (here, best) in named.iter().zip(&mut best) {
-                each_score(here, &term, &bm25, |at, score| best[at] = best[at].max(score))?;
-            }
-        }
-        for (sums, best) in sums.iter_mut().zip(best) {
-            sums.iter_mut().zip(best).for_each(|(sum, best)| *sum += best);
-        }
-    }
-    let keys = named.iter().flat_map(|here| &here.keys);
-    let scores = keys.copied().zip(sums.into_iter().flatten());
-    Ok(scores.filter(|(_, score)| *score > 0.0).collect())
-}
-
-/// The score of one word in one field that `holding` passages hold, as tantivy has it.
-pub(super) fn bm25(
-    searcher: &Searcher,
-    field: Field,
-    holding: u64,
-    weight: Score,
-) -> Result<Bm25Weight, TantivyError> {
-    let passages = searcher.total_num_docs()?;
-    let words_a_passage = searcher.total_num_tokens(field)? as Score / passages as Score;
-    let bm25 = Bm25Weight::for_one_term_without_explain(holding, passages, words_a_passage);
-    Ok(bm25.boost_by(weight))
-}
-
-/// Hands the score of a word to `take`, with the place of the passage among the named ones.
-fn each_score(
-    here: &Named<'_>,
-    term: &Term,
-    bm25: &Bm25Weight,
-    mut take: impl FnMut(usize, Score),
-) -> Result<(), TantivyError> {
-    let inverted = here.segment.inverted_index(term.field())?;
-    let Some(mut postings) = inverted.read_postings(term, IndexRecordOption::WithFreqs)? else {
-        return Ok(());
     };
-    let lengths = here.segment.get_fieldnorms_reader(term.field())?;
-    for (at, doc) in here.docs.iter().enumerate() {
-        let reached = if postings.doc() < *doc { postings.seek(*doc) } else { postings.doc() };
-        if reached == *doc {
-            take(at, bm25.score(lengths.fieldnorm_id(*doc), postings.term_freq()));
-        }
+    let mut scores = HashMap::new();
+    for here in named {
+        let sums = lists.sums_of(here)?;
+        let found = here.keys.iter().copied().zip(sums).filter(|(_, score)| *score > 0.0);
+        scores.extend(found);
     }
-    Ok(())
+    Ok(scores)
 }
 
 /// The same with tantivy's scorers, which know of phrases. They compute a score for every passage up to the
@@ -151,7 +104,7 @@ fn by_scorer(
     let Some(asked) = query.scored(fields) else { return Ok(HashMap::new()) };
     let weight = asked.weight(EnableScoring::enabled_from_searcher(searcher))?;
     let mut found = HashMap::new();
-    for Named { segment, docs, keys } in named {
+    for Named { segment, docs, keys, .. } in named {
         let mut scorer = weight.scorer(segment, 1.0)?;
         for (doc, key) in docs.iter().zip(keys) {
             // A scorer only goes forward, and may stand on the passage or behind it already.

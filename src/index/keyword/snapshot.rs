@@ -112,10 +112,10 @@ impl KeywordSnapshot {
             return Ok(Vec::new());
         }
         match Lists::find(&self.searcher, &self.fields, query).map_err(|e| self.error(e))? {
-            Some(lists) => {
+            Some(lists) if !lists.are_long() => {
                 lists.best(&self.searcher, &self.columns, filter, limit).map_err(|e| self.error(e))
             }
-            None => self.search_by_blocks(query, filter, limit),
+            Some(_) | None => self.search_by_blocks(query, filter, limit),
         }
     }
 

@@ -5,15 +5,15 @@
 //! little: over a hundred thousand passages it took half of a search (docs/performance.md). The time of
 //! adding everything up is proportional to the postings, so beyond [`POSTINGS_MAX`] it is left to WAND.
 
-use tantivy::postings::TermInfo;
-use tantivy::query::Bm25Weight;
+use tantivy::postings::{Postings as _, TermInfo};
+use tantivy::query::{Bm25StatisticsProvider as _, Bm25Weight};
 use tantivy::schema::{Field, IndexRecordOption};
-use tantivy::{DocId, Score, Searcher, SegmentReader, TantivyError, Term};
+use tantivy::{DocId, DocSet as _, Score, Searcher, SegmentReader, TantivyError, Term};
 
 use super::collector::KeyColumns;
 use super::query::PreparedQuery;
 use super::schema::Fields;
-use super::scores::bm25;
+use super::scores::Named;
 use crate::data::Candidate;
 use crate::index::PassageFilter;
 use crate::index::top::Top;
@@ -63,6 +63,56 @@ impl List {
         }
         Ok(())
     }
+
+    /// Hands scores to `take`, with the place of the passage among the named ones.
+    fn each_score_of(
+        &self,
+        here: &Named<'_>,
+        mut take: impl FnMut(usize, Score),
+    ) -> Result<(), TantivyError> {
+        let Some(info) = &self.posted[here.at] else { return Ok(()) };
+        let inverted = here.segment.inverted_index(self.field)?;
+        let mut postings =
+            inverted.read_postings_from_terminfo(info, IndexRecordOption::WithFreqs)?;
+        let lengths = here.segment.get_fieldnorms_reader(self.field)?;
+        for (at, doc) in here.docs.iter().enumerate() {
+            let reached = if postings.doc() < *doc { postings.seek(*doc) } else { postings.doc() };
+            if reached == *doc {
+                take(at, self.bm25.score(lengths.fieldnorm_id(*doc), postings.term_freq()));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The score of one word in one field that `holding` passages hold, as tantivy has it.
+fn bm25(
+    searcher: &Searcher,
+    field: Field,
+    holding: u64,
+    weight: Score,
+) -> Result<Bm25Weight, TantivyError> {
+    let passages = searcher.total_num_docs()?;
+    let words_a_passage = searcher.total_num_tokens(field)? as Score / passages as Score;
+    let bm25 = Bm25Weight::for_one_term_without_explain(holding, passages, words_a_passage);
+    Ok(bm25.boost_by(weight))
+}
+
+/// How the scores of several lists make one.
+#[derive(Clone, Copy)]
+enum Fold {
+    Sum,
+    Best,
+}
+
+impl Fold {
+    #[inline]
+    fn put(self, score: Score, into: &mut Score) {
+        *into = match self {
+            Self::Sum => *into + score,
+            Self::Best => into.max(score),
+        };
+    }
 }
 
 /// The lists of a query without phrases.
@@ -73,7 +123,7 @@ pub(super) struct Lists {
 }
 
 impl Lists {
-    /// `None` where phrases have to be looked for, or where there is too much to add up.
+    /// `None` where phrases have to be looked for.
     pub fn find(
         searcher: &Searcher,
         fields: &Fields,
@@ -88,10 +138,13 @@ impl Lists {
         for guesses in query.guessed_terms(fields) {
             guessed.push(guesses.into_iter().map(find).collect::<Result<_, _>>()?);
         }
-        let lists = Self { plain, guessed };
-        let all = lists.plain.iter().chain(lists.guessed.iter().flatten());
-        let postings: u64 = all.map(List::postings).sum();
-        Ok((postings <= POSTINGS_MAX).then_some(lists))
+        Ok(Some(Self { plain, guessed }))
+    }
+
+    /// Whether they are too long to be added up.
+    pub fn are_long(&self) -> bool {
+        let all = self.plain.iter().chain(self.guessed.iter().flatten());
+        all.map(List::postings).sum::<u64>() > POSTINGS_MAX
     }
 
     /// The best `limit` passages that a filter allows, best first. Scores are added in the order of the
@@ -121,17 +174,31 @@ impl Lists {
 
     /// The score of each passage of a segment; 0 for those that hold nothing of the query.
     fn sums(&self, here: (usize, &SegmentReader)) -> Result<Vec<Score>, TantivyError> {
-        let mut sums = vec![0.0; here.1.max_doc() as usize];
+        self.folded(here.1.max_doc() as usize, |list, fold, sums| {
+            list.each_score(here, |doc, score| fold.put(score, &mut sums[doc as usize]))
+        })
+    }
+
+    /// The same for named passages alone, in their order.
+    pub fn sums_of(&self, here: &Named<'_>) -> Result<Vec<Score>, TantivyError> {
+        self.folded(here.docs.len(), |list, fold, sums| {
+            list.each_score_of(here, |at, score| fold.put(score, &mut sums[at]))
+        })
+    }
+
+    fn folded(
+        &self,
+        passages: usize,
+        add: impl Fn(&List, Fold, &mut [Score]) -> Result<(), TantivyError>,
+    ) -> Result<Vec<Score>, TantivyError> {
+        let mut sums = vec![0.0; passages];
         for list in &self.plain {
-            list.each_score(here, |doc, score| sums[doc as usize] += score)?;
+            add(list, Fold::Sum, &mut sums)?;
         }
         for guesses in &self.guessed {
-            let mut best = vec![0.0_f32; sums.len()];
+            let mut best = vec![0.0; passages];
             for list in guesses {
-                list.each_score(here, |doc, score| {
-                    let best = &mut best[doc as usize];
-                    *best = best.max(score);
-                })?;
+                add(list, Fold::Best, &mut best)?;
             }
             sums.iter_mut().zip(best).for_each(|(sum, best)| *sum += best);
         }
