@@ -34,12 +34,10 @@ pub use crate::ingest::{
 };
 pub use crate::platform::LimitedAllocator;
 pub use crate::search::{Coverage, SearchMode, SearchRequest, SearchResponse};
-pub use crate::storage::{PageFilter, PageState, QueueCounts};
+pub use crate::storage::{PageFilter, PageState, PageView, QueueCounts};
 pub use crate::telemetry;
 pub use chat::{ChatAnswer, ChatEnd, ChatOptions};
-pub use crawling::{
-    CrawlReport, PageList, PageTrouble, PageView, SiteId, SiteState, SiteView, at_passage,
-};
+pub use crawling::{CrawlReport, PageList, PageTrouble, SiteId, SiteState, SiteView, at_passage};
 pub use diagnosis::{Check, Diagnosis};
 pub use embedding::Embedded;
 pub use error::EngineError;

@@ -53,7 +53,7 @@ pub use golden::{Measurement, Star};
 pub use lease::ModelLease;
 pub use ledger::{FileStamp, Root, SkippedSource};
 pub use model::{EmbeddingModel, ModelKey, ModelUse, StoredModel};
-pub use pages::{CrawlCounts, CrawlTotals, PageCounts, PageFilter, StoredPage};
+pub use pages::{CrawlCounts, CrawlTotals, PageCounts, PageFilter, PageView};
 pub use passages::StoredPassage;
 pub use queue::{
     QueueCounts, QueuedFile, RunKey, RunLease, SUSPECT_ATTEMPTS, Settlement, SourceStamp, StoredRun,

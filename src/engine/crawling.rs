@@ -8,7 +8,7 @@ mod run;
 mod view;
 
 pub use report::{CrawlReport, PageTrouble};
-pub use view::{PageList, PageView, SiteId, SiteState, SiteView};
+pub use view::{PageList, SiteId, SiteState, SiteView};
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -154,7 +154,7 @@ impl Engine {
         let inner = Arc::clone(&self.inner);
         self.run_blocking(move || {
             let (pages, total) = inner.store.pages(site.0, &filter, range)?;
-            Ok(PageList { total, pages: pages.into_iter().map(PageView::from).collect() })
+            Ok(PageList { total, pages })
         })
         .await
     }

@@ -69,7 +69,7 @@ fn again(store: &Store, key: SiteKey) -> CrawlKey {
     store.begin_crawl(key, 30).unwrap().unwrap().crawl_key()
 }
 
-fn found(store: &Store, key: SiteKey, path: &str) -> StoredPage {
+fn found(store: &Store, key: SiteKey, path: &str) -> PageView {
     let (pages, _) = store.pages(key, &PageFilter::default(), 0..1_000).unwrap();
     pages.into_iter().find(|row| row.url == page(path)).unwrap()
 }

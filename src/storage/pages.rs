@@ -10,16 +10,16 @@ use url::Url;
 
 use super::{CrawlKey, PageState, SiteKey, StorageError, Store, record};
 
-/// A page, and what became of it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct StoredPage {
+/// A page as lists show it, and what became of it.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct PageView {
     pub url: Url,
     /// Of the document, where there is one.
     pub title: Option<String>,
     /// Links from the start.
     pub depth: u32,
     pub state: PageState,
-    /// For people: why it is not searchable.
+    /// For people: why it is not searchable, or could not be had the last time.
     pub reason: Option<String>,
     /// Where a redirect leads, or which page it is a copy of.
     pub target: Option<Url>,
@@ -28,9 +28,9 @@ pub struct StoredPage {
     pub bytes: u64,
     /// Seconds since the Unix epoch.
     pub fetched_at: Option<i64>,
-    /// The page with the first link to it.
+    /// The page with the first link to it; `None` for the start and what a sitemap names.
     pub found_by: Option<Url>,
-    /// Whether it is searchable.
+    /// Whether it is searchable, whatever became of it in the last crawl.
     pub is_searchable: bool,
 }
 
@@ -90,7 +90,7 @@ impl Store {
         site: SiteKey,
         filter: &PageFilter,
         range: Range<u64>,
-    ) -> Result<(Vec<StoredPage>, u64), StorageError> {
+    ) -> Result<(Vec<PageView>, u64), StorageError> {
         let (condition, mut values) = condition(site, filter);
         let count = format!("SELECT count(*) FROM pages AS page WHERE {condition}");
         let list = format!(
@@ -240,8 +240,8 @@ fn condition(site: SiteKey, filter: &PageFilter) -> (String, Vec<Value>) {
     (condition, values)
 }
 
-fn stored_page(row: &Row<'_>) -> rusqlite::Result<StoredPage> {
-    Ok(StoredPage {
+fn stored_page(row: &Row<'_>) -> rusqlite::Result<PageView> {
+    Ok(PageView {
         url: record::url(row, 0)?,
         title: row.get(1)?,
         depth: row.get(2)?,

@@ -5,7 +5,7 @@ use url::Url;
 
 use crate::data::{CrawlRules, SiteFindings};
 use crate::ingest::CrawlFigures;
-use crate::storage::{PageCounts, PageState, SiteKey, StoredPage, StoredSite};
+use crate::storage::{PageCounts, PageState, PageView, SiteKey, StoredSite};
 
 /// Names a site for as long as it is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -81,29 +81,6 @@ pub struct PageList {
     pub pages: Vec<PageView>,
 }
 
-/// A page of a site as lists show it.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct PageView {
-    pub url: Url,
-    pub title: Option<String>,
-    /// Links from the start.
-    pub depth: u32,
-    pub state: PageState,
-    /// For people: why it is not searchable, or could not be had the last time.
-    pub reason: Option<String>,
-    /// Where a redirect leads, or which page it is a copy of.
-    pub target: Option<Url>,
-    /// HTTP, of the last answer.
-    pub status: Option<u16>,
-    pub bytes: u64,
-    /// Seconds since the Unix epoch.
-    pub fetched_at: Option<i64>,
-    /// The page with the first link to it; `None` for the start and what a sitemap names.
-    pub found_by: Option<Url>,
-    /// Whether it is searchable, whatever became of it in the last crawl.
-    pub is_searchable: bool,
-}
-
 impl SiteView {
     pub(super) fn of(
         stored: StoredSite,
@@ -132,26 +109,6 @@ impl SiteView {
             last_crawl: stored.ended_at,
             next_crawl: if is_open { None } else { stored.next_at },
             findings: stored.findings,
-        }
-    }
-}
-
-impl From<StoredPage> for PageView {
-    fn from(page: StoredPage) -> Self {
-        let StoredPage { url, title, depth, state, reason, target, status, .. } = page;
-        let StoredPage { bytes, fetched_at, found_by, is_searchable, .. } = page;
-        Self {
-            url,
-            title,
-            depth,
-            state,
-            reason,
-            target,
-            status,
-            bytes,
-            fetched_at,
-            found_by,
-            is_searchable,
         }
     }
 }
