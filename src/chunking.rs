@@ -15,6 +15,7 @@ use text_splitter::{ChunkConfig, CodeSplitter, MarkdownSplitter, TextSplitter};
 use tracing::debug_span;
 
 use crate::data::{Chunk, ChunkedDocument, Document, TextLayout, TokenSequence};
+use crate::platform;
 use sizer::OffsetSizer;
 
 #[derive(Debug, thiserror::Error)]
@@ -95,19 +96,23 @@ fn ranges(
     size: ChunkSize,
 ) -> Result<Vec<Range<usize>>, ChunkingError> {
     if matches!(layout, TextLayout::Plain | TextLayout::Markdown) && text.len() > 2 * BLOCK_BYTES {
-        let mut all = Vec::new();
-        for block in blocks(text, BLOCK_BYTES) {
+        let cut = |block: &Range<usize>| {
             let ranges = ranges_of((text, tokens), block.clone(), layout, size)?;
             let shifted = |range: Range<usize>| block.start + range.start..block.start + range.end;
-            all.extend(ranges.into_iter().map(shifted));
-        }
-        return Ok(all);
+            Ok(ranges.into_iter().map(shifted).collect())
+        };
+        let cut: Result<Vec<Vec<_>>, _> =
+            platform::map_on(platform::cores(), &blocks(text, BLOCK_BYTES), cut)
+                .into_iter()
+                .collect();
+        return Ok(cut?.concat());
     }
     ranges_of((text, tokens), 0..text.len(), layout, size)
 }
 
 /// text-splitter looks through all boundaries of a text for every chunk: its time grows with the square of
-/// the length, and half a gigabyte of prose was not cut in ten minutes. Longer texts are cut in blocks first.
+/// the length, and half a gigabyte of prose was not cut in ten minutes. Longer texts are cut in blocks first,
+/// on all cores.
 const BLOCK_BYTES: usize = 1 << 20;
 
 /// Cuts at blank lines, as far as there are any. Of those in the last quarter of a block it is the one whose

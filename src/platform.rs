@@ -5,6 +5,7 @@
 
 mod background;
 mod clock;
+mod cores;
 mod directory;
 mod file;
 mod memory;
@@ -15,6 +16,7 @@ mod simd;
 
 pub use background::{BackgroundIo, lower_thread_priority};
 pub use clock::now_seconds;
+pub use cores::{cores, map_on};
 pub use directory::{DATA_DIR_VARIABLE, DirectoryError, data_dir, restrict_to_owner};
 pub use file::{
     directory_bytes, free_bytes, is_cloud_placeholder, is_mount_point, modified_seconds,

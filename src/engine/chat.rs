@@ -7,6 +7,7 @@ use super::{Engine, EngineError};
 use crate::config::DeviceChoice;
 use crate::gpu::{FinishReason, GenerateRequest, ModelId, Priority, Sampling};
 use crate::inference::{AnswerText, ChatMessage, ChatTemplate, GgufTokenizer, LanguageModel};
+use crate::platform;
 
 /// Pieces of text on their way to a reader who is slower than the model.
 const PIECES_MAX: usize = 256;
@@ -160,12 +161,11 @@ impl Engine {
             .await?;
         let id = model.id();
         let (tokenizer, template) = (Arc::clone(&model.tokenizer), Arc::clone(&model.template));
-        let cores = || std::thread::available_parallelism().map_or(1, usize::from);
         let choice = match config.device {
             Some(choice) => choice,
             None => DeviceChoice::from_environment()?,
         };
-        let loader = model.into_loader(choice, config.threads.unwrap_or_else(cores));
+        let loader = model.into_loader(choice, config.threads.unwrap_or_else(platform::cores));
         let info = self.inner.scheduler.load_model(id.clone(), loader).await?;
         Ok(LoadedLanguageModel { id, tokenizer, template, device: info.device.name })
     }

@@ -7,6 +7,7 @@ use super::model::LoadedModel;
 use super::{Engine, EngineError};
 use crate::data::{Embedding, TokenBatch};
 use crate::gpu::{BatchEmbedRequest, Priority};
+use crate::platform;
 
 /// The vectors of some texts, and what making them cost.
 #[derive(Clone, Debug)]
@@ -26,7 +27,7 @@ const GROUP: usize = 64;
 /// Requests on their way at once: two run or wait for the device while every core tokenizes the next
 /// ones. A GPU embeds faster than four cores tokenize.
 fn requests_max() -> usize {
-    std::thread::available_parallelism().map_or(4, |cores| cores.get() + 2)
+    platform::cores() + 2
 }
 
 impl Engine {

@@ -11,6 +11,7 @@ use crate::extract::{ReaderLimits, Readers};
 use crate::gpu::{EmbedRequest, ModelId, ModelInfo, Priority};
 use crate::inference::{EmbeddingModel, registry};
 use crate::ingest::{Pipeline, PipelineModel};
+use crate::platform;
 use crate::search::{Query, QueryVector};
 use crate::storage;
 use crate::tokenization::Tokenizer;
@@ -121,8 +122,7 @@ impl Engine {
             (known.id, known.device, known.tokens_max, known.today.dim)
         } else {
             let id = self.free_id(model.id(), &files.name(), fingerprint.as_deref());
-            let cores = || std::thread::available_parallelism().map_or(1, usize::from);
-            let threads = self.inner.config.threads.unwrap_or_else(cores);
+            let threads = self.inner.config.threads.unwrap_or_else(platform::cores);
             let choice = match self.inner.config.device {
                 Some(choice) => choice,
                 None => DeviceChoice::from_environment()?,

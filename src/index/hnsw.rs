@@ -14,7 +14,6 @@ use std::collections::HashSet;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::thread;
 
 use arc_swap::ArcSwap;
 
@@ -26,6 +25,7 @@ use super::graph::{Graph, GraphOptions, VectorFileError, Wanted};
 use super::vector::check_query;
 use super::{PassageFilter, VectorIndex, VectorIndexError, VectorUpdate};
 use crate::data::{Candidate, ChangeNumber, DocumentId, Embedding};
+use crate::platform;
 use crate::platform::Simd;
 
 /// Passages from which on a graph is faster than the scan, as `benches/vector_search.rs` measures it.
@@ -58,7 +58,7 @@ impl HnswOptions {
         Self {
             dim,
             simd: Simd::detect(),
-            threads: thread::available_parallelism().map_or(1, usize::from).div_ceil(2),
+            threads: platform::cores().div_ceil(2),
             m: 16,
             ef_construction: 200,
             seed: 0,

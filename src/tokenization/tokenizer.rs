@@ -4,6 +4,7 @@ use tracing::debug_span;
 
 use super::familiarity::familiarity;
 use crate::data::{TokenBatch, TokenSequence};
+use crate::platform;
 
 /// Words that a model was trained to see before a text, such as "query: "; empty for most models.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -115,12 +116,11 @@ impl Tokenizer {
     /// When the tokenizer's model has no token for a part of the text, not even an unknown one.
     pub fn encode(&self, text: &str) -> Result<TokenSequence, TokenizerError> {
         let _span = debug_span!("tokenize", bytes = text.len()).entered();
-        let threads = if text.len() < Self::LONG_BYTES { 1 } else { cores() };
+        let threads = if text.len() < Self::LONG_BYTES { 1 } else { platform::cores() };
         self.encode_on(threads, text, Self::SEGMENT_BYTES)
     }
 
-    /// Goes through the text in rounds of as many segments as there are threads, so that only a round is
-    /// held in the long form.
+    /// Goes through the text in segments, so that only one a thread is held in the long form.
     fn encode_on(
         &self,
         threads: usize,
@@ -128,26 +128,11 @@ impl Tokenizer {
         segment_bytes: usize,
     ) -> Result<TokenSequence, TokenizerError> {
         let mut tokens = TokenSequence::default();
-        let segments = segments(text, segment_bytes);
-        for round in segments.chunks(threads.max(1)) {
-            let [first, others @ ..] = round else { break };
-            let parts: Vec<_> = std::thread::scope(|scope| {
-                let start = |segment: &Range<usize>| {
-                    let segment = segment.clone();
-                    scope.spawn(move || self.encode_segment(text, segment))
-                };
-                let started: Vec<_> = others.iter().map(start).collect();
-                let here = self.encode_segment(text, first.clone());
-                let ended = started.into_iter().map(|thread| {
-                    thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-                });
-                std::iter::once(here).chain(ended).collect()
-            });
-            for part in parts {
-                let part = part?;
-                tokens.ids.extend(part.ids);
-                tokens.offsets.extend(part.offsets);
-            }
+        let encode = |segment: &Range<usize>| self.encode_segment(text, segment.clone());
+        for part in platform::map_on(threads, &segments(text, segment_bytes), encode) {
+            let part = part?;
+            tokens.ids.extend(part.ids);
+            tokens.offsets.extend(part.offsets);
         }
         Ok(tokens)
     }
@@ -227,10 +212,6 @@ impl Tokenizer {
         let batch: TokenBatch = super::batch::pack(around, &tokens, [(&[][..], &(0..kept))]);
         Ok(batch.ids().to_vec())
     }
-}
-
-fn cores() -> usize {
-    std::thread::available_parallelism().map_or(1, usize::from)
 }
 
 fn segments(text: &str, bytes_max: usize) -> Vec<Range<usize>> {

@@ -14,6 +14,7 @@ use super::segment::{Segment, Stretch};
 use crate::data::{ChangeNumber, DocumentId};
 use crate::index::top::Top;
 use crate::index::{PassageFilter, VectorUpdate};
+use crate::platform;
 use crate::platform::Simd;
 
 /// Rows that are worth a thread of their own: a few hundred microseconds of scanning, against the
@@ -124,7 +125,7 @@ impl RowPlaces {
 
 impl Scan {
     pub fn new(dim: usize, simd: Simd) -> Self {
-        let threads = thread::available_parallelism().map_or(1, usize::from);
+        let threads = platform::cores();
         Self { dim, dot: kernel::dot(simd), threads }
     }
 
