@@ -10,7 +10,7 @@ use super::{
     Engine, EngineError, EngineEvent, IngestReport, Job, JobId, JobOutcome, Skipped, jobs,
 };
 use crate::gpu::Priority;
-use crate::ingest::{self, FileRun, Gate, IngestError, Outcome};
+use crate::ingest::{self, FileRun, IngestError, Outcome};
 use crate::platform;
 use crate::storage::{Root, RunKey, RunLease, StorageError, StoredRun};
 
@@ -184,7 +184,7 @@ impl Indexing {
                 roots: roots.clone(),
                 only: only.clone(),
                 priority,
-                gate: self.gate(),
+                gate: engine.inner.gate(),
                 cancel: self.cancel.clone(),
             };
             let inner = Arc::clone(&engine.inner);
@@ -198,9 +198,7 @@ impl Indexing {
                 break outcome;
             }
             // What was committed is the new model's by now; the rest is made with it.
-            engine.follow_model().await?;
-            let before = std::mem::replace(&mut model, engine.model().await?);
-            if before.stored == model.stored {
+            if !engine.renew_model(&mut model).await? {
                 break outcome;
             }
             let inner = Arc::clone(&engine.inner);
@@ -219,12 +217,6 @@ impl Indexing {
             attempts: 0,
         }));
         Ok(outcome)
-    }
-
-    /// A command that a person waits for goes at full pace.
-    fn gate(&self) -> Gate {
-        let inner = &self.engine.inner;
-        if inner.config.keeps_up { Gate::new(inner.pace.subscribe()) } else { Gate::open() }
     }
 
     /// Forgets a run that is over. One that failed, or that ends because the engine closes, is taken up

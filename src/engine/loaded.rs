@@ -201,6 +201,13 @@ impl Engine {
         Ok(())
     }
 
+    /// Goes over from `model` to the one that is in use by now; `false` when it is the same.
+    pub(super) async fn renew_model(&self, model: &mut LoadedModel) -> Result<bool, EngineError> {
+        self.follow_model().await?;
+        let before = std::mem::replace(model, self.model().await?);
+        Ok(before.stored != model.stored)
+    }
+
     /// Makes a model the one that answers, and lets go of the others.
     async fn publish(
         &self,

@@ -13,7 +13,7 @@ pub(super) use self::keeper::keep_up;
 use super::indexing::{self, Ask};
 use super::{Engine, EngineError, EngineEvent, Inner};
 use crate::config::{BatteryPolicy, Limits, Settings};
-use crate::ingest::{self, Pace};
+use crate::ingest::{self, Gate, Pace};
 use crate::platform::{self, Power};
 use crate::storage::{Root, RunLease, StoredRun};
 
@@ -145,6 +145,11 @@ impl Inner {
     /// As they are now: a person may have changed the settings since the start.
     pub(super) fn limits(&self) -> Result<Limits, EngineError> {
         Ok(self.limits_by(Settings::load_if_there(&self.config.data_dir)?.as_ref()))
+    }
+
+    /// A command that a person waits for goes at full pace.
+    pub(super) fn gate(&self) -> Gate {
+        if self.config.keeps_up { Gate::new(self.pace.subscribe()) } else { Gate::open() }
     }
 
     fn limits_by(&self, settings: Option<&Settings>) -> Limits {

@@ -26,6 +26,21 @@ pub enum IngestError {
     Worker(String),
 }
 
+impl IngestError {
+    /// What became of one document on the device, which says nothing about the next one.
+    ///
+    /// # Errors
+    /// What ends the run.
+    pub(super) fn of_the_document(self) -> Result<GpuError, Self> {
+        match self {
+            Self::Gpu(
+                error @ (GpuError::Model { .. } | GpuError::Panicked { .. } | GpuError::Died(_)),
+            ) => Ok(error),
+            error => Err(error),
+        }
+    }
+}
+
 impl From<tokio::task::JoinError> for IngestError {
     fn from(error: tokio::task::JoinError) -> Self {
         Self::Worker(error.to_string())

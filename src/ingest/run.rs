@@ -16,7 +16,8 @@ use super::{
     EmbeddingCost, Gate, IngestError, IngestReport, JobProgress, Pipeline, listing, vanished,
 };
 use crate::data::{ChunkedDocument, Document, EmbeddedDocument, Source};
-use crate::gpu::{GpuError, Priority};
+use crate::gpu::Priority;
+use crate::platform;
 use crate::storage::{FileStamp, Root, RunKey, Settled, SkippedSource, SourceStamp};
 
 /// What to index, and when to stop.
@@ -126,7 +127,7 @@ pub async fn index_documents(
             Ok(Item { state, stamp: None, bytes, memory: None })
         }
     });
-    let read = chunked.buffered(readers());
+    let read = chunked.buffered(platform::cores());
     let way = Way { run: None, priority: Priority::Background };
     drive(pipeline, read, way, cancel, &tally, progress).await
 }
@@ -143,7 +144,7 @@ fn read_files(
             let (pipeline, tally) = (pipeline.clone(), tally.clone());
             async move { read_one(pipeline, file?, tally).await }
         })
-        .buffer_unordered(readers())
+        .buffer_unordered(platform::cores())
 }
 
 async fn read_one(
@@ -261,7 +262,8 @@ async fn drive(
     Ok(if cancelled { Outcome::Cancelled(report) } else { Outcome::Done(report) })
 }
 
-async fn cancelled(cancel: &mut watch::Receiver<bool>) {
+/// Waits until `cancel` turns true.
+pub(super) async fn cancelled(cancel: &mut watch::Receiver<bool>) {
     if cancel.wait_for(|cancel| *cancel).await.is_err() {
         // Nobody is left who could cancel.
         std::future::pending::<()>().await;
@@ -284,9 +286,8 @@ async fn embed_one(
     tally.lock().stages().embedding += started.elapsed().as_secs_f64();
     item.state = match embedded {
         Ok((embedded, cost)) => State::Embedded(Box::new(embedded), cost),
-        Err(IngestError::Gpu(
-            error @ (GpuError::Model { .. } | GpuError::Panicked { .. } | GpuError::Died(_)),
-        )) => {
+        Err(error) => {
+            let error = error.of_the_document()?;
             if let Some(stamp) = &mut item.stamp {
                 stamp.is_current = false;
             }
@@ -294,7 +295,6 @@ async fn embed_one(
                 SkippedSource { source, reason: error.to_string(), stamp: None, attempts: 1 };
             State::Skipped(SkippedFile { skipped, replaces: false })
         }
-        Err(error) => return Err(error),
     };
     Ok(item)
 }
@@ -355,8 +355,4 @@ fn commit(
         tally.skipped(&source, reason, bytes);
     }
     Ok(())
-}
-
-fn readers() -> usize {
-    std::thread::available_parallelism().map_or(2, usize::from)
 }

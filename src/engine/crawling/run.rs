@@ -9,7 +9,7 @@ use url::Url;
 use super::{CrawlReport, SiteId};
 use crate::crawler::Scope;
 use crate::engine::{Engine, EngineError, EngineEvent, Job, JobId, JobOutcome, jobs};
-use crate::ingest::{self, CrawlEnd, CrawlFigures, CrawlRun, Gate, IngestError};
+use crate::ingest::{self, CrawlEnd, CrawlFigures, CrawlRun, IngestError};
 use crate::platform;
 use crate::storage::{CrawlCounts, CrawlKey, SiteKey, SiteLease, StorageError, StoredSite};
 
@@ -23,7 +23,7 @@ const FAILED_S: i64 = 300;
 /// Goes on with the crawl of a site, which is written down.
 pub(super) fn crawl(engine: &Engine, site: SiteKey, start: &Url) -> Job {
     let path = start.path().trim_end_matches('/');
-    let label = format!("Crawling {}{path}", start.host_str().unwrap_or_default());
+    let label = format!("Crawling {}{path}", start.authority());
     // Known from here on, so that nobody begins another.
     engine.inner.crawls.begin(site);
     jobs::start(engine, label, move |engine, job, cancel| async move {
@@ -138,7 +138,7 @@ impl Crawling {
                 scope: Scope::new(&site.site)?,
                 site,
                 fetcher: Arc::clone(&fetcher),
-                gate: self.gate(),
+                gate: engine.inner.gate(),
                 cancel: self.cancel.clone(),
             };
             let inner = Arc::clone(&engine.inner);
@@ -148,9 +148,7 @@ impl Crawling {
             match ingest::crawl_site(&pipeline, run, progress).await {
                 Ok(CrawlEnd::Outdated) => {}
                 Err(IngestError::Storage(StorageError::ModelChanged { .. })) => {
-                    engine.follow_model().await?;
-                    let before = std::mem::replace(&mut model, engine.model().await?);
-                    if before.stored == model.stored {
+                    if !engine.renew_model(&mut model).await? {
                         return Err(StorageError::ModelChanged { model: model.stored.name }.into());
                     }
                 }
@@ -165,12 +163,6 @@ impl Crawling {
         let site = SiteId(self.site);
         self.engine.inner.crawls.show(self.site, Some(figures.clone()));
         self.engine.emit(EngineEvent::CrawlProgress { job: self.job, site, figures });
-    }
-
-    /// A command that a person waits for goes at full pace.
-    fn gate(&self) -> Gate {
-        let inner = &self.engine.inner;
-        if inner.config.keeps_up { Gate::new(inner.pace.subscribe()) } else { Gate::open() }
     }
 
     /// Writes down how the crawl stands, while the site is still ours.

@@ -11,7 +11,7 @@ use super::links::Links;
 use crate::crawler::{Fetched, FetchedPage};
 use crate::data::{ChunkedDocument, ContentHash};
 use crate::extract::{PageHints, ReadPage};
-use crate::gpu::{GpuError, Priority};
+use crate::gpu::Priority;
 use crate::ingest::read::READERS;
 use crate::ingest::{IngestError, Pipeline};
 use crate::platform;
@@ -166,10 +166,10 @@ impl PageReader {
         let planned = self.pipeline.plan(chunked).await?;
         match self.pipeline.embed(planned, Priority::Background, None).await {
             Ok((embedded, _)) => Ok(Verdict::Indexed { document: Box::new(embedded), text }),
-            Err(IngestError::Gpu(
-                error @ (GpuError::Model { .. } | GpuError::Panicked { .. } | GpuError::Died(_)),
-            )) => Ok(Verdict::Failed { reason: error.to_string(), retry_at: None }),
-            Err(error) => Err(error),
+            Err(error) => {
+                let reason = error.of_the_document()?.to_string();
+                Ok(Verdict::Failed { reason, retry_at: None })
+            }
         }
     }
 }

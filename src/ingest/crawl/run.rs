@@ -2,7 +2,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use tokio::sync::{Mutex, watch};
+use tokio::sync::Mutex;
 use tokio::task::{JoinSet, spawn_blocking};
 
 use super::contact::Contact;
@@ -14,6 +14,7 @@ use crate::crawler::{FetchRequest, Fetched, Fetcher};
 use crate::data::Reach;
 use crate::ingest::memory::BYTES_PER_BYTE;
 use crate::ingest::read::READERS;
+use crate::ingest::run::cancelled;
 use crate::ingest::{Gate, IngestError, Pipeline};
 use crate::platform;
 use crate::storage::{CrawlKey, PageAnswer, QueuedPage, SettledPage, Taken, Verdict};
@@ -61,13 +62,6 @@ pub async fn crawl_site(
     drop(writing.lock().await);
     progress(tally.figures(Instant::now()));
     Ok(end)
-}
-
-async fn cancelled(cancel: &mut watch::Receiver<bool>) {
-    if cancel.wait_for(|cancel| *cancel).await.is_err() {
-        // Nobody is left who could cancel.
-        std::future::pending::<()>().await;
-    }
 }
 
 /// What came of a page.

@@ -47,16 +47,22 @@ async fn until_crawled(events: &mut Receiver<EngineEvent>) -> CrawlReport {
     }
 }
 
-#[tokio::test]
-async fn a_paused_site_stays_paused_and_goes_on_where_it_was() {
-    let web = many().serve();
-    let place = Place::new();
+/// A slow crawl that has just begun.
+async fn crawling(place: &Place, web: &Web) -> (Engine, Job) {
     let engine = place.open();
     engine.wait_for_model().await;
     let mut events = engine.events();
     let slow = CrawlRules { delay_ms: 150, ..rules() };
     let job = engine.add_site(&web.url("/"), slow).await.unwrap();
     in_time("the first pages", until_done(&mut events, 3)).await;
+    (engine, job)
+}
+
+#[tokio::test]
+async fn a_paused_site_stays_paused_and_goes_on_where_it_was() {
+    let web = many().serve();
+    let place = Place::new();
+    let (engine, job) = crawling(&place, &web).await;
     let (site, state) = only_site(&engine).await;
     assert!(matches!(state, SiteState::Crawling { figures: Some(_) }), "{state:?}");
     engine.pause_site(site).await.unwrap();
@@ -81,12 +87,7 @@ async fn a_paused_site_stays_paused_and_goes_on_where_it_was() {
 async fn a_crawl_that_was_interrupted_goes_on_with_whoever_stays() {
     let web = many().serve();
     let place = Place::new();
-    let engine = place.open();
-    engine.wait_for_model().await;
-    let mut events = engine.events();
-    let slow = CrawlRules { delay_ms: 150, ..rules() };
-    let job = engine.add_site(&web.url("/"), slow).await.unwrap();
-    in_time("the first pages", until_done(&mut events, 3)).await;
+    let (engine, job) = crawling(&place, &web).await;
     job.cancel();
     assert_eq!(report(job).await.end, CrawlEnd::Interrupted);
     let state = only_site(&engine).await.1;
