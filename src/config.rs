@@ -5,13 +5,15 @@ mod models;
 mod settings;
 
 // The faces see this module and not the platform.
-pub use crate::platform::{DATA_DIR_VARIABLE, DirectoryError, data_dir};
+pub use crate::platform::{
+    DATA_DIR_VARIABLE, DirectoryError, data_dir, has_tray, prepare_data_dir,
+};
 pub use device::{
     DEVICE_VARIABLE, DeviceChoice, DeviceChoiceError, LANES_VARIABLE, lanes_from_environment,
 };
 pub(crate) use models::downloads;
 pub use models::{BUNDLED_MODEL, HubName, ModelFiles};
-pub use settings::{BatteryPolicy, Settings, SettingsError, Theme};
+pub use settings::{BatteryPolicy, Settings, SettingsError, Theme, WindowPlace};
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;

@@ -124,8 +124,7 @@ impl Engine {
     pub fn open(config: Config) -> Result<Self, EngineError> {
         let data_dir = config.data_dir.clone();
         let directory = |source| EngineError::Directory { path: data_dir.clone(), source };
-        std::fs::create_dir_all(&data_dir).map_err(directory)?;
-        platform::restrict_to_owner(&data_dir).map_err(directory)?;
+        platform::prepare_data_dir(&data_dir).map_err(directory)?;
         let store = Arc::new(Store::open(&data_dir)?);
         let indexes = Indexes::open(&data_dir)?;
         let lanes = config.lanes.map_or_else(lanes_from_environment, Ok)?;

@@ -10,12 +10,12 @@ use lodestone::engine::{LimitedAllocator, READER_ARGUMENT, serve_reader, telemet
 static ALLOCATOR: LimitedAllocator = LimitedAllocator;
 
 fn main() -> anyhow::Result<ExitCode> {
-    let mut arguments = std::env::args_os().skip(1);
-    if arguments.next().is_some_and(|first| first == READER_ARGUMENT) {
+    let mut arguments = std::env::args_os().skip(1).peekable();
+    if arguments.next_if(|first| first == READER_ARGUMENT).is_some() {
         let memory = arguments.next();
         return Ok(serve_reader(memory.as_deref().and_then(|memory| memory.to_str())));
     }
     let telemetry = telemetry::init()?;
-    ui::run(telemetry);
+    ui::run(arguments, telemetry)?;
     Ok(ExitCode::SUCCESS)
 }

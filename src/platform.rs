@@ -13,11 +13,12 @@ mod path;
 mod power;
 mod program;
 mod simd;
+mod tray;
 
 pub use background::{BackgroundIo, lower_thread_priority};
 pub use clock::now_seconds;
 pub use cores::{cores, map_on};
-pub use directory::{DATA_DIR_VARIABLE, DirectoryError, data_dir, restrict_to_owner};
+pub use directory::{DATA_DIR_VARIABLE, DirectoryError, data_dir, prepare_data_dir};
 pub use file::{
     directory_bytes, free_bytes, is_cloud_placeholder, is_mount_point, modified_seconds,
     settled_stamp,
@@ -27,3 +28,4 @@ pub use path::resolve;
 pub use power::{Power, power};
 pub use program::{own_program, without_window};
 pub use simd::{SIMD_VARIABLE, Simd};
+pub use tray::has_tray;

@@ -3,26 +3,36 @@
 //! Sees only `lodestone::{engine, data, config}`. `state` and `text` know nothing of the window,
 //! `session` holds the state as signals with the actions on it, `view` renders.
 
+mod arguments;
 mod assets;
 mod bridge;
 mod dom;
 #[cfg(test)]
 mod fixture;
+mod instance;
 mod keys;
+mod place;
 mod session;
 mod state;
 mod text;
+mod tray;
 mod view;
 mod wording;
 
+use std::ffi::OsString;
+use std::io::{self, Write as _};
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use dioxus::LaunchBuilder;
 use dioxus::desktop::tao::window::Icon;
-use dioxus::desktop::{Config, LogicalSize, WindowBuilder, icon_from_memory};
+use dioxus::desktop::{Config, icon_from_memory};
 use lodestone::config::{self, Settings, Theme};
 use lodestone::engine::telemetry;
+use tokio::sync::mpsc::{self, Receiver};
+
+use arguments::Wish;
+use instance::{Instance, InstanceError};
 
 /// What the window starts with.
 #[derive(Clone)]
@@ -33,15 +43,55 @@ pub struct Start {
     /// Why the settings are the defaults, when a person had made others.
     pub trouble: Option<String>,
     pub telemetry: Arc<telemetry::Guard>,
+    wishes: Arc<Mutex<Option<Receiver<Wish>>>>,
 }
 
-/// Opens the window and stays until it is closed.
-pub fn run(telemetry: telemetry::Guard) {
-    let start = Start::read(telemetry);
+/// Opens the window and stays until it is closed, or hands the arguments to the window that is open.
+///
+/// # Errors
+/// When the arguments cannot be read, or another window does not answer.
+pub fn run(
+    arguments: impl Iterator<Item = OsString>,
+    telemetry: telemetry::Guard,
+) -> anyhow::Result<()> {
+    let wish = match arguments::parse(arguments)? {
+        arguments::Start::Open(wish) => wish,
+        arguments::Start::Help => return Ok(print(arguments::USAGE)?),
+        arguments::Start::Version => {
+            return Ok(print(concat!("lodestone ", env!("CARGO_PKG_VERSION"), "\n"))?);
+        }
+    };
+    let mut start = Start::read(telemetry);
+    let (ring, wishes) = mpsc::channel(WISHES_MAX);
+    if let Ok(data_dir) = &start.data_dir {
+        match instance::claim(data_dir, &wish) {
+            Ok(Instance::Another) => return Ok(()),
+            Ok(Instance::First(doorbell)) => {
+                let ring = ring.clone();
+                // A window that is closing hears nobody any more.
+                doorbell.answer(move |wish| drop(ring.blocking_send(wish)))?;
+            }
+            Err(error @ InstanceError::Silent { .. }) => return Err(error.into()),
+            // The window says what is wrong with the directory, and what to do.
+            Err(error) => tracing::warn!(%error, "another window would not be noticed"),
+        }
+    }
+    if !wish.is_empty() {
+        ring.try_send(wish)?;
+    }
+    start.wishes = Arc::new(Mutex::new(Some(wishes)));
     LaunchBuilder::desktop()
-        .with_cfg(window(start.settings.theme))
+        .with_cfg(window(&start.settings))
         .with_context(start)
         .launch(view::App);
+    Ok(())
+}
+
+/// Starts that may call at the door before the window looks.
+const WISHES_MAX: usize = 64;
+
+fn print(text: &str) -> io::Result<()> {
+    io::stdout().write_all(text.as_bytes())
 }
 
 impl Start {
@@ -52,25 +102,25 @@ impl Start {
             |_| Ok(Settings::default()),
             |data_dir| Settings::load(data_dir).map_err(|error| error.to_string()),
         );
-        match settings {
-            Ok(settings) => Self { data_dir, settings, trouble: None, telemetry },
-            Err(trouble) => {
-                Self { data_dir, settings: Settings::default(), trouble: Some(trouble), telemetry }
-            }
-        }
+        let (settings, trouble) = match settings {
+            Ok(settings) => (settings, None),
+            Err(trouble) => (Settings::default(), Some(trouble)),
+        };
+        Self { data_dir, settings, trouble, telemetry, wishes: Arc::default() }
+    }
+
+    /// What is wished from now on; `None` when somebody has asked before.
+    pub fn take_wishes(&self) -> Option<Receiver<Wish>> {
+        self.wishes.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 }
 
-fn window(theme: Theme) -> Config {
-    let builder = WindowBuilder::new()
-        .with_title("Lodestone")
-        .with_inner_size(LogicalSize::new(1280.0, 800.0))
-        .with_min_inner_size(LogicalSize::new(560.0, 420.0));
+fn window(settings: &Settings) -> Config {
     let mut config = Config::new()
-        .with_window(builder)
+        .with_window(place::builder(settings.window))
         .with_custom_index(assets::INDEX.to_owned())
         .with_custom_head(assets::head())
-        .with_background_color(background(theme))
+        .with_background_color(background(settings.theme))
         .with_disable_context_menu(true);
     // On macOS the menu bar also carries the keys for copy, paste and quit.
     if std::env::consts::OS != "macos" {

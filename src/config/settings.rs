@@ -12,6 +12,12 @@ pub struct Settings {
     pub theme: Theme,
     /// Share of the window's width that the reader takes, 0.2 ..= 0.8.
     pub reader_share: Option<f64>,
+    /// Where the window was when it was closed.
+    pub window: Option<WindowPlace>,
+    /// Whether closing the window leaves the application in the tray, where folders are still followed.
+    pub stays_in_tray: bool,
+    /// Keys that bring the window to the front from anywhere, as `Ctrl+Alt+Space`; none when empty.
+    pub summon_keys: String,
     /// Name of the embedding model; the bundled one when nothing was chosen.
     pub model: Option<String>,
     /// Folders of models that were added.
@@ -25,6 +31,17 @@ pub struct Settings {
     pub memory_mb: u64,
     /// A larger file is skipped.
     pub file_mb_max: u64,
+}
+
+/// A window on the desktop, in physical pixels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WindowPlace {
+    pub x: i32,
+    pub y: i32,
+    /// Of what is inside its frame, as `height`.
+    pub width: u32,
+    pub height: u32,
+    pub is_maximized: bool,
 }
 
 /// What indexing does while the machine runs on battery.
@@ -44,6 +61,9 @@ impl Default for Settings {
         Self {
             theme: Theme::default(),
             reader_share: None,
+            window: None,
+            stays_in_tray: false,
+            summon_keys: "Ctrl+Alt+Space".to_owned(),
             model: None,
             model_folders: Vec::new(),
             exclusions: limits.exclusions,

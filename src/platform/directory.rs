@@ -39,12 +39,18 @@ fn choose(variable: Option<OsString>, native: Option<PathBuf>) -> Result<PathBuf
     std::path::absolute(&path).map_err(|source| DirectoryError::Relative { path, source })
 }
 
-/// Lets only the owner enter `dir`: it holds the text of private files. Windows gives a profile's
-/// directories such rights by inheritance, so nothing is done there.
+/// Makes a data directory where there is none, and closes it to others.
 ///
 /// # Errors
-/// When the rights cannot be changed, as on a disk that belongs to someone else.
-pub fn restrict_to_owner(dir: &Path) -> io::Result<()> {
+/// When it cannot be made, or its rights cannot be changed.
+pub fn prepare_data_dir(dir: &Path) -> io::Result<()> {
+    std::fs::create_dir_all(dir)?;
+    restrict_to_owner(dir)
+}
+
+/// Lets only the owner enter `dir`: it holds the text of private files. Windows gives a profile's
+/// directories such rights by inheritance, so nothing is done there.
+fn restrict_to_owner(dir: &Path) -> io::Result<()> {
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt as _;

@@ -16,6 +16,7 @@ use dioxus::core::{Task, spawn_forever};
 use dioxus::prelude::*;
 use lodestone::config::{Settings, Theme};
 
+use super::arguments::Wish;
 use super::bridge::{self, Bridge};
 use super::dom;
 use super::keys::Command;
@@ -49,8 +50,12 @@ pub struct Session {
     pub pane: Signal<Pane>,
     data_dir: CopyValue<Result<PathBuf, String>>,
     bridge: CopyValue<Option<Bridge>>,
+    /// Whether an icon in the tray stays when the window closes.
+    pub in_tray: Signal<bool>,
+    /// Why the keys that summon the window do not.
+    pub summon_trouble: Signal<Option<String>>,
     /// What is to be indexed as soon as the index is open.
-    waiting: CopyValue<Vec<PathBuf>>,
+    waiting: CopyValue<Wish>,
     searching: CopyValue<Option<Task>>,
     loading: CopyValue<Option<Task>>,
     refreshing: CopyValue<bool>,
@@ -77,7 +82,9 @@ impl Session {
             settings: signal(settings),
             data_dir: value(data_dir),
             bridge: value(None),
-            waiting: value(vec![]),
+            in_tray: signal(false),
+            summon_trouble: signal(None),
+            waiting: value(Wish::default()),
             searching: value(None),
             loading: value(None),
             refreshing: value(false),
@@ -89,7 +96,8 @@ impl Session {
     pub fn attach(mut self, bridge: Bridge) {
         self.bridge.set(Some(bridge));
         self.phase.set(Phase::Ready);
-        self.index(self.waiting.take());
+        let waiting = self.waiting.take();
+        self.fulfill(waiting);
         self.refresh_golden();
         self.search_again();
         if *self.view.peek() == View::Web {

@@ -16,6 +16,7 @@ mod library;
 mod library_row;
 mod notices;
 mod page_row;
+mod presence;
 mod rail;
 mod reader;
 mod results;

@@ -3,9 +3,11 @@ use std::time::{Duration, Instant};
 
 use dioxus::core::spawn_forever;
 use dioxus::prelude::*;
+use lodestone::data::CrawlRules;
 use lodestone::engine::{EngineEvent, JobId, ModelState};
 
 use super::{Phase, Session};
+use crate::ui::arguments::Wish;
 use crate::ui::state::{Notice, NoticeTone, View};
 
 /// While documents stream in, what is on screen follows at this pace.
@@ -24,11 +26,29 @@ impl Session {
             return bridge.index(paths);
         }
         match &*self.phase.peek() {
-            Phase::Opening | Phase::Ready => self.waiting.write().extend(paths),
+            Phase::Opening | Phase::Ready => self.waiting.write().paths.extend(paths),
             Phase::Failed { .. } => {
                 let text = "The index is not open, so nothing can be added to it.".to_owned();
                 self.notify(NoticeTone::Warning, text);
             }
+        }
+    }
+
+    /// Indexes what the application was started with, and adds the sites with the usual rules.
+    pub fn fulfill(mut self, wish: Wish) {
+        self.index(wish.paths);
+        let Some(bridge) = self.bridge() else {
+            self.waiting.write().addresses.extend(wish.addresses);
+            return;
+        };
+        for address in wish.addresses {
+            let bridge = bridge.clone();
+            spawn_forever(async move {
+                if let Err(trouble) = bridge.add_site(&address, CrawlRules::default()).await {
+                    let text = format!("{address} is not crawled: {}", trouble.text);
+                    self.notify(NoticeTone::Warning, text);
+                }
+            });
         }
     }
 

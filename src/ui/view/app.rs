@@ -1,5 +1,4 @@
-use dioxus::desktop::tao::event::Event;
-use dioxus::desktop::{WindowEvent, use_asset_handler, use_wry_event_handler, window};
+use dioxus::desktop::use_asset_handler;
 use dioxus::prelude::*;
 use lodestone::config::Theme;
 
@@ -7,6 +6,7 @@ use super::activity_strip::ActivityStrip;
 use super::drop_target::DropTarget;
 use super::library::LibraryView;
 use super::notices::NoticeStack;
+use super::presence::use_presence;
 use super::rail::Rail;
 use super::reader::ReaderPane;
 use super::search::SearchView;
@@ -22,25 +22,19 @@ use crate::ui::{Start, assets, bridge, dom, keys};
 #[component]
 pub fn App() -> Element {
     let start = use_context::<Start>();
-    let session = use_context_provider(|| Session::new(start.data_dir, start.settings));
+    let session =
+        use_context_provider(|| Session::new(start.data_dir.clone(), start.settings.clone()));
     use_asset_handler(assets::FONTS, |request, responder| {
         assets::serve_font(&request, responder);
     });
     use_effect(dom::load_fonts);
     use_hook(|| {
-        if let Some(trouble) = start.trouble {
+        if let Some(trouble) = start.trouble.clone() {
             session.notify(NoticeTone::Warning, trouble);
         }
         spawn(bridge::run(&session));
     });
-    use_wry_event_handler(move |event, _| {
-        if let Event::WindowEvent { event: WindowEvent::CloseRequested, .. } = event {
-            window().set_visible(false);
-            session.close();
-            // The event loop leaves through `exit`, which drops nothing.
-            start.telemetry.flush();
-        }
-    });
+    use_presence(&session, &start);
     let theme = match session.settings.read().theme {
         Theme::System => "system",
         Theme::Light => "light",
