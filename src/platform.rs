@@ -11,6 +11,7 @@ mod memory;
 mod path;
 mod power;
 mod program;
+mod resident;
 mod simd;
 
 pub use background::{BackgroundIo, lower_thread_priority};
@@ -24,4 +25,5 @@ pub use memory::{LimitedAllocator, limit_memory};
 pub use path::resolve;
 pub use power::{Power, power};
 pub use program::{own_program, without_window};
+pub use resident::resident_bytes;
 pub use simd::{SIMD_VARIABLE, Simd};
