@@ -15,6 +15,7 @@ mod golden;
 mod indexing;
 mod jobs;
 mod loaded;
+mod metrics;
 mod model;
 mod recall;
 mod runtime;
@@ -35,7 +36,7 @@ pub use crate::ingest::{
 pub use crate::platform::LimitedAllocator;
 pub use crate::search::{Coverage, SearchMode, SearchRequest, SearchResponse};
 pub use crate::storage::{PageFilter, PageState, PageView, QueueCounts};
-pub use crate::telemetry;
+pub use crate::telemetry::{self, Sample};
 pub use chat::{ChatAnswer, ChatEnd, ChatOptions};
 pub use crawling::{CrawlReport, PageList, PageTrouble, SiteId, SiteState, SiteView, at_passage};
 pub use diagnosis::{Check, Diagnosis};
@@ -47,6 +48,10 @@ pub use evaluation::{
 pub use event::{EngineEvent, JobId, JobOutcome, ModelState};
 pub use golden::{GoldenMeasurement, GoldenSet, StarredAnswer};
 pub use jobs::Job;
+pub use metrics::{
+    CrawlMetrics, DiskMetrics, EmbeddingMetrics, Endpoint, EndpointError, IngestMetrics, Latency,
+    MemoryMetrics, Metrics, SearchMetrics,
+};
 pub use shelf::{FetchProgress, ModelEntry, ModelEntryState, add_model, models, remove_model};
 pub use view::{DocumentView, LibraryEntry, QueueStatus, RemoveReport, RootStatus, Status};
 pub use watching::RootState;
@@ -71,6 +76,7 @@ use crate::index::KeywordOpening;
 use crate::platform;
 use crate::search::{IndexSnapshot, Indexes, Query, QueryVector, Searcher, Words};
 use crate::storage::Store;
+use crate::telemetry::{Recorder, Stage};
 use chat::LoadedLanguageModel;
 use jobs::Jobs;
 use loaded::Models;
@@ -101,6 +107,8 @@ struct Inner {
     jobs: Jobs,
     crawls: crawling::Crawls,
     pace: watch::Sender<Pace>,
+    recorder: Arc<Recorder>,
+    endpoint: metrics::EndpointSlot,
     watched: watching::Watched,
     /// How often changes came faster than they could be followed.
     missed: AtomicU64,
@@ -143,6 +151,8 @@ impl Engine {
             jobs: Jobs::default(),
             crawls: crawling::Crawls::default(),
             pace: watch::Sender::new(Pace::Full),
+            recorder: Arc::default(),
+            endpoint: metrics::EndpointSlot::default(),
             watched: watching::Watched::default(),
             missed: AtomicU64::new(0),
             runtime: Some(runtime.map_err(EngineError::Runtime)?),
@@ -153,6 +163,8 @@ impl Engine {
         engine.spawn(follow::follow(Arc::downgrade(&engine.inner), FOLLOW_INTERVAL));
         if engine.inner.config.keeps_up {
             engine.spawn(watching::keep_up(Arc::downgrade(&engine.inner)));
+            engine.spawn(metrics::sample(Arc::downgrade(&engine.inner)));
+            engine.spawn(engine.clone().restore_endpoint());
         }
         Ok(engine)
     }
@@ -203,8 +215,16 @@ impl Engine {
         self.run_blocking(move || {
             let (request, query) = &*asked;
             let searcher = Searcher::new(&inner.store, indexes);
+            let finishing = std::time::Instant::now();
             let mut response = searcher.finish(request, query, words, vector.as_ref())?;
-            response.took_ms = started.elapsed().as_secs_f64() * 1e3;
+            let (rest, took) = (finishing.elapsed(), started.elapsed());
+            response.took_ms = took.as_secs_f64() * 1e3;
+            let vectors = searcher.vectors_took();
+            if vector.is_some() {
+                inner.recorder.record(Stage::SearchVectors, vectors);
+            }
+            inner.recorder.record(Stage::SearchRest, rest.saturating_sub(vectors));
+            inner.recorder.record(Stage::Search, took);
             Ok(response)
         })
         .await
@@ -218,8 +238,12 @@ impl Engine {
     ) -> (Result<Words, EngineError>, Result<Option<QueryVector>, EngineError>) {
         let (inner, of, snapshot) =
             (Arc::clone(&self.inner), Arc::clone(asked), Arc::clone(indexes));
-        let words = self
-            .run_blocking(move || Ok(Searcher::new(&inner.store, snapshot).words(&of.0, &of.1)?));
+        let words = self.run_blocking(move || {
+            let started = std::time::Instant::now();
+            let words = Searcher::new(&inner.store, snapshot).words(&of.0, &of.1)?;
+            inner.recorder.record(Stage::SearchWords, started.elapsed());
+            Ok(words)
+        });
         let (request, query) = &**asked;
         tokio::join!(words, self.query_vector(request.mode, query, indexes))
     }
@@ -234,7 +258,14 @@ impl Engine {
         let unavailable = |reason| Err(EngineError::ModelUnavailable { reason });
         match (mode, self.query_model(indexes.model())) {
             (SearchMode::Keyword, _) => Ok(None),
-            (_, Some(Ok(model))) => self.embed_query(&model, query).await,
+            (_, Some(Ok(model))) => {
+                let started = std::time::Instant::now();
+                let vector = self.embed_query(&model, query).await;
+                if matches!(vector, Ok(Some(_))) {
+                    self.inner.recorder.record(Stage::SearchEmbed, started.elapsed());
+                }
+                vector
+            }
             (SearchMode::Semantic, Some(Err(reason))) => unavailable(reason),
             (SearchMode::Semantic, None) => unavailable("it is still loading".to_owned()),
             (SearchMode::Hybrid, _) => Ok(None),

@@ -12,6 +12,7 @@ mod memory;
 mod path;
 mod power;
 mod program;
+mod resident;
 mod simd;
 mod tray;
 
@@ -27,5 +28,6 @@ pub use memory::{LimitedAllocator, limit_memory};
 pub use path::resolve;
 pub use power::{Power, power};
 pub use program::{own_program, without_window};
+pub use resident::resident_bytes;
 pub use simd::{SIMD_VARIABLE, Simd};
 pub use tray::has_tray;

@@ -2,9 +2,18 @@
 //!
 //! Log lines go to stderr, chosen by `LODESTONE_LOG`; with the feature `profile` the spans of our
 //! own crates also go to a Chrome trace. The library itself only emits through `tracing`.
+//!
+//! A [`Recorder`] counts and times what the application does, in every build.
 
+mod histogram;
 #[cfg(feature = "profile")]
 mod profile;
+mod recorder;
+mod samples;
+
+pub use histogram::{Histogram, MINUTES, Rolling};
+pub use recorder::{Counter, Recorder, Stage};
+pub use samples::{SAMPLES_MAX, Sample, Samples, Totals};
 
 use std::{env, io};
 

@@ -108,7 +108,7 @@ fn by_reason(skipped: &[Skipped]) -> Vec<(&str, Vec<&str>)> {
 #[cfg(test)]
 mod tests {
     use lodestone::data::CrawlRules;
-    use lodestone::engine::{RootStatus, SiteId};
+    use lodestone::engine::{Metrics, RootStatus, SiteId};
 
     use super::*;
 
@@ -154,6 +154,7 @@ mod tests {
             bytes: 12_345_678,
             data_dir: "/home/ada/.local/share/lodestone".into(),
             notices: vec!["keyword index is being rebuilt".into()],
+            metrics: Metrics::default(),
         };
         insta::assert_snapshot!(render(&status, Style::Plain), @r"
         documents  1,200
@@ -171,7 +172,7 @@ mod tests {
         skipped    a.html: a redirect
         ");
         let json = serde_json::to_value(&status).unwrap();
-        for key in ["documents", "chunks", "sources", "queue", "model", "device", "bytes"] {
+        for key in ["documents", "chunks", "sources", "queue", "model", "device", "bytes", "metrics"] {
             assert!(json.get(key).is_some(), "{key}");
         }
     }

@@ -1,4 +1,5 @@
 use std::io;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -31,6 +32,9 @@ pub struct Settings {
     pub memory_mb: u64,
     /// A larger file is skipped.
     pub file_mb_max: u64,
+    /// Where figures can be read in the text format of Prometheus, on this machine alone; off unless a
+    /// person turned it on.
+    pub metrics_address: Option<SocketAddr>,
 }
 
 /// A window on the desktop, in physical pixels.
@@ -71,6 +75,7 @@ impl Default for Settings {
             on_battery: BatteryPolicy::default(),
             memory_mb: limits.memory_bytes >> 20,
             file_mb_max: limits.file_bytes_max >> 20,
+            metrics_address: None,
         }
     }
 }

@@ -74,6 +74,8 @@ pub enum EngineError {
     Scope(#[from] ScopeError),
     #[error(transparent)]
     Fetcher(#[from] FetcherError),
+    #[error(transparent)]
+    Endpoint(#[from] super::EndpointError),
     #[error("the engine is closed")]
     Closed,
 }

@@ -76,6 +76,7 @@ impl Engine {
             (inner.config.data_dir.clone(), inner.config.limits.clone()),
         )
         .with_readers(Readers::new(inner.config.reader_program.clone(), ReaderLimits::default()))
+        .with_recorder(Arc::clone(&inner.recorder))
     }
 
     /// Embeds what a query asks, ahead of everything else; `None` when it has no words.

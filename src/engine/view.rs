@@ -2,11 +2,10 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 
-use super::{EngineError, Inner, ModelState, RootState, SiteView, crawling};
+use super::{EngineError, Inner, Metrics, ModelState, RootState, SiteView, crawling};
 use crate::config::Settings;
 use crate::data::{DocumentId, Locator, MediaType, Source, TextLayout, TextRange};
 use crate::ingest::{Pace, Skipped};
-use crate::platform;
 use crate::storage::{DocumentSummary, QueueCounts, StoredDocument};
 
 /// A document as the reader shows it.
@@ -63,6 +62,8 @@ pub struct Status {
     pub data_dir: PathBuf,
     /// Indexes that are being caught up or rebuilt, in words.
     pub notices: Vec<String>,
+    /// Times and counts of this process.
+    pub metrics: Metrics,
 }
 
 /// A file or folder that was added.
@@ -140,6 +141,7 @@ impl Status {
             let state = inner.watched.state(&root);
             RootStatus { path: root.path, state }
         });
+        let metrics = Metrics::read(inner)?;
         Ok(Self {
             documents: counts.documents,
             passages: counts.passages,
@@ -152,9 +154,10 @@ impl Status {
             exclusions: settings.exclusions,
             model,
             device,
-            bytes: platform::directory_bytes(data_dir),
+            bytes: metrics.disk.data_bytes,
             data_dir: data_dir.clone(),
             notices,
+            metrics,
         })
     }
 }

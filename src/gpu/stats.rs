@@ -53,6 +53,13 @@ impl Histogram {
         self.buckets.iter().sum()
     }
 
+    /// How many took less than `bound`, a power of two in microseconds.
+    #[must_use]
+    pub fn below(&self, bound: Duration) -> u64 {
+        let buckets = (bound.as_micros().max(1).ilog2() as usize + 1).min(Self::BUCKETS);
+        self.buckets[..buckets].iter().sum()
+    }
+
     /// The duration that a share `q` (0 ..= 1) of the records does not exceed.
     #[must_use]
     pub fn quantile(&self, q: f64) -> Option<Duration> {

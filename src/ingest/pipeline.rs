@@ -1,6 +1,7 @@
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Instant;
 
 use tokio::task::spawn_blocking;
 
@@ -15,6 +16,7 @@ use crate::platform;
 use crate::storage::{
     CrawlKey, EmbeddingModel, NewVectors, RunKey, Settled, SettledPage, SettledPages, Store,
 };
+use crate::telemetry::{Counter, Recorder, Stage};
 use crate::tokenization::{Tokenizer, batch};
 
 /// Passages in one request: a bound on what is lost of a long document when the process ends.
@@ -29,6 +31,7 @@ pub struct Pipeline {
     data_dir: PathBuf,
     limits: Limits,
     readers: Arc<Readers>,
+    recorder: Arc<Recorder>,
 }
 
 /// The embedding model that documents go through.
@@ -58,7 +61,19 @@ impl Pipeline {
         (data_dir, limits): (PathBuf, Limits),
     ) -> Self {
         let readers = Arc::new(Readers::new(None, ReaderLimits::default()));
-        Self { store, scheduler, model, data_dir, limits, readers }
+        let recorder = Arc::default();
+        Self { store, scheduler, model, data_dir, limits, readers, recorder }
+    }
+
+    /// The same with times and counts that somebody else looks at.
+    #[must_use]
+    pub fn with_recorder(self, recorder: Arc<Recorder>) -> Self {
+        Self { recorder, ..self }
+    }
+
+    #[must_use]
+    pub fn recorder(&self) -> &Recorder {
+        &self.recorder
     }
 
     /// The same with other readers of files.
@@ -169,6 +184,7 @@ impl Pipeline {
         priority: Priority,
         run: Option<RunKey>,
     ) -> Result<(EmbeddedDocument, EmbeddingCost), IngestError> {
+        let started = Instant::now();
         let cost = planned.cost();
         let PlannedDocument { chunked, inputs, mut known, missing } = planned;
         for request in missing.chunks(REQUEST_PASSAGES_MAX) {
@@ -189,6 +205,7 @@ impl Pipeline {
         }
         let embeddings = inputs.iter().filter_map(|input| known.get(input).cloned()).collect();
         let ChunkedDocument { document, chunks, .. } = chunked;
+        self.recorder.record(Stage::IngestEmbed, started.elapsed());
         Ok((EmbeddedDocument { document, chunks, embeddings, inputs }, cost))
     }
 
@@ -216,7 +233,11 @@ impl Pipeline {
         if !settled.documents.is_empty() {
             self.check_disk()?;
         }
-        Ok(self.store.settle(&self.model.stored, settled, platform::now_seconds())?)
+        let started = Instant::now();
+        let gone = self.store.settle(&self.model.stored, settled, platform::now_seconds())?;
+        self.recorder.record(Stage::IngestStore, started.elapsed());
+        self.recorder.add(Counter::Documents, settled.documents.len() as u64);
+        Ok(gone)
     }
 
     /// Stores what became of pages of a crawl, in one transaction, as [`Store::settle_pages`].
@@ -230,8 +251,16 @@ impl Pipeline {
         readers: i64,
     ) -> Result<Option<SettledPages>, IngestError> {
         self.check_disk()?;
-        let of = (crawl, &self.model.stored);
-        Ok(self.store.settle_pages(of, pages, readers, platform::now_seconds())?)
+        let (of, started) = ((crawl, &self.model.stored), Instant::now());
+        let settled = self.store.settle_pages(of, pages, readers, platform::now_seconds())?;
+        self.recorder.record(Stage::IngestStore, started.elapsed());
+        if let Some(SettledPages { indexed, unchanged, failed, others, bytes, .. }) = &settled {
+            self.recorder.add(Counter::Documents, *indexed);
+            self.recorder.add(Counter::Pages, indexed + unchanged + failed + others);
+            self.recorder.add(Counter::PagesFailed, *failed);
+            self.recorder.add(Counter::PageBytes, *bytes);
+        }
+        Ok(settled)
     }
 
     /// Adds vectors of this pipeline's model, which is the pending one, in one transaction; returns for

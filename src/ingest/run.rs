@@ -19,6 +19,7 @@ use crate::data::{ChunkedDocument, Document, EmbeddedDocument, Source};
 use crate::gpu::Priority;
 use crate::platform;
 use crate::storage::{FileStamp, Root, RunKey, Settled, SkippedSource, SourceStamp};
+use crate::telemetry::Stage;
 
 /// What to index, and when to stop.
 #[derive(Debug)]
@@ -177,7 +178,9 @@ async fn read_one(
         let read = move || {
             let started = Instant::now();
             let read = read_file(&pipeline, &reading, &file, &limits);
-            counted.lock().stages().reading += started.elapsed().as_secs_f64();
+            let took = started.elapsed();
+            counted.lock().stages().reading += took.as_secs_f64();
+            pipeline.recorder().record(Stage::IngestRead, took);
             read
         };
         match spawn_blocking(read).await {

@@ -1,6 +1,7 @@
+use std::cell::Cell;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::IndexSnapshot;
 use super::answer::Shown;
@@ -24,6 +25,8 @@ const CANDIDATES_PER_HIT: usize = 4;
 pub struct Searcher<'a> {
     store: &'a Store,
     indexes: Arc<IndexSnapshot>,
+    /// That the vector index took.
+    vectors_took: Cell<Duration>,
 }
 
 /// What words alone say of a query.
@@ -38,7 +41,13 @@ pub struct Words {
 impl<'a> Searcher<'a> {
     #[must_use]
     pub fn new(store: &'a Store, indexes: Arc<IndexSnapshot>) -> Self {
-        Self { store, indexes }
+        Self { store, indexes, vectors_took: Cell::default() }
+    }
+
+    /// How long the vector index was asked, in the answers so far.
+    #[must_use]
+    pub fn vectors_took(&self) -> Duration {
+        self.vectors_took.get()
     }
 
     /// Answers `query`, which is [`SearchRequest::query`] parsed, with its vector.
@@ -123,7 +132,9 @@ impl<'a> Searcher<'a> {
         let vector = vector.filter(|_| has_vectors);
         let mut found = Found { keyword: by_words, ..Found::default() };
         if let Some(QueryVector { embedding, .. }) = vector {
+            let started = Instant::now();
             let nearest = self.indexes.vectors().search(embedding, &filter, candidates(request));
+            self.vectors_took.set(self.vectors_took.get() + started.elapsed());
             found.semantic = nearest?;
         }
         if let (SearchMode::Hybrid, Some(QueryVector { embedding, .. })) = (mode, vector) {

@@ -1,7 +1,7 @@
 //! One page, from what the server said to what is stored of it.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio::task::spawn_blocking;
 use tracing::debug_span;
@@ -16,6 +16,7 @@ use crate::ingest::read::READERS;
 use crate::ingest::{IngestError, Pipeline};
 use crate::platform;
 use crate::storage::{PageAnswer, QueuedPage, SettledPage, SiteKey, Verdict};
+use crate::telemetry::Stage;
 
 /// A page that failed so often in one crawl is left to the next.
 const FAILURES_MAX: u32 = 3;
@@ -96,7 +97,12 @@ impl PageReader {
         };
         let answered_by = fetched.url.clone();
         let (reader, depth) = (self.clone(), page.depth);
-        let reading = spawn_blocking(move || reader.read_here(fetched, depth));
+        let reading = spawn_blocking(move || {
+            let started = Instant::now();
+            let read = reader.read_here(fetched, depth);
+            reader.pipeline.recorder().record(Stage::IngestRead, started.elapsed());
+            read
+        });
         let (read, links) = match reading.await {
             Ok(read) => read?,
             Err(crash) if crash.is_panic() => {
