@@ -22,6 +22,7 @@ mod wording;
 use std::ffi::OsString;
 use std::io::{self, Write as _};
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use dioxus::LaunchBuilder;
@@ -33,6 +34,7 @@ use tokio::sync::mpsc::{self, Receiver};
 
 use arguments::Wish;
 use instance::{Instance, InstanceError};
+use session::Session;
 
 /// What the window starts with.
 #[derive(Clone)]
@@ -42,7 +44,9 @@ pub struct Start {
     pub settings: Settings,
     /// Why the settings are the defaults, when a person had made others.
     pub trouble: Option<String>,
-    pub telemetry: Arc<telemetry::Guard>,
+    telemetry: Arc<telemetry::Guard>,
+    /// Whether the process is about to end, and takes nothing over any more.
+    is_closing: Arc<AtomicBool>,
     wishes: Arc<Mutex<Option<Receiver<Wish>>>>,
 }
 
@@ -68,8 +72,10 @@ pub fn run(
             Ok(Instance::Another) => return Ok(()),
             Ok(Instance::First(doorbell)) => {
                 let ring = ring.clone();
-                // A window that is closing hears nobody any more.
-                doorbell.answer(move |wish| drop(ring.blocking_send(wish)))?;
+                let is_closing = Arc::clone(&start.is_closing);
+                doorbell.answer(move |wish| {
+                    !is_closing.load(Ordering::Relaxed) && ring.blocking_send(wish).is_ok()
+                })?;
             }
             Err(error @ InstanceError::Silent { .. }) => return Err(error.into()),
             // The window says what is wrong with the directory, and what to do.
@@ -106,7 +112,21 @@ impl Start {
             Ok(settings) => (settings, None),
             Err(trouble) => (Settings::default(), Some(trouble)),
         };
-        Self { data_dir, settings, trouble, telemetry, wishes: Arc::default() }
+        Self {
+            data_dir,
+            settings,
+            trouble,
+            telemetry,
+            is_closing: Arc::default(),
+            wishes: Arc::default(),
+        }
+    }
+
+    /// Ends what runs, because the process is about to: it leaves through `exit`, which drops nothing.
+    pub fn close(&self, session: &Session) {
+        self.is_closing.store(true, Ordering::Relaxed);
+        session.close();
+        self.telemetry.flush();
     }
 
     /// What is wished from now on; `None` when somebody has asked before.

@@ -128,18 +128,17 @@ fn visit(data_dir: &Path, wish: &Wish) -> io::Result<()> {
 }
 
 impl Doorbell {
-    /// Hands what every later start wishes to `ring`, on a thread of its own.
+    /// Hands what every later start wishes to `ring`, on a thread of its own. Where that says no, because
+    /// the window is about to go, the visitor is not answered and waits for its turn.
     ///
     /// # Errors
     /// When no thread can be started.
-    pub fn answer(self, ring: impl Fn(Wish) + Send + 'static) -> io::Result<()> {
+    pub fn answer(self, ring: impl Fn(Wish) -> bool + Send + 'static) -> io::Result<()> {
         let answer = move || {
             let Self { lock: _lock, listener, secret } = self;
             for visitor in listener.incoming() {
-                match visitor.and_then(|visitor| hear(&visitor, &secret)) {
-                    Ok(Some(wish)) => ring(wish),
-                    Ok(None) => tracing::warn!("a stranger at the window's door was sent away"),
-                    Err(error) => tracing::debug!(%error, "a visitor left early"),
+                if let Err(error) = visitor.and_then(|visitor| hear(&visitor, &secret, &ring)) {
+                    tracing::debug!(%error, "a visitor left early");
                 }
             }
         };
@@ -147,18 +146,21 @@ impl Doorbell {
     }
 }
 
-/// What a visitor wishes; `None` when it does not know the secret.
-fn hear(mut visitor: &TcpStream, secret: &str) -> io::Result<Option<Wish>> {
+/// Takes the wish of a visitor who knows the secret.
+fn hear(mut visitor: &TcpStream, secret: &str, ring: impl Fn(Wish) -> bool) -> io::Result<()> {
     visitor.set_read_timeout(Some(VISIT_MAX))?;
     visitor.set_write_timeout(Some(VISIT_MAX))?;
     let mut line = Vec::new();
     BufReader::new(visitor.take(WISH_BYTES_MAX)).read_until(b'\n', &mut line)?;
-    let Ok(visit) = serde_json::from_slice::<Visit>(&line) else { return Ok(None) };
-    if visit.secret != secret {
-        return Ok(None);
+    match serde_json::from_slice::<Visit>(&line) {
+        Ok(visit) if visit.secret == secret => {
+            if ring(visit.wish) {
+                visitor.write_all(b"!")?;
+            }
+        }
+        _ => tracing::warn!("a stranger at the window's door was sent away"),
     }
-    visitor.write_all(b"!")?;
-    Ok(Some(visit.wish))
+    Ok(())
 }
 
 #[cfg(test)]
@@ -179,7 +181,7 @@ mod tests {
         };
         let port = doorbell.listener.local_addr().unwrap().port();
         let (ring, heard) = mpsc::channel();
-        doorbell.answer(move |wish| ring.send(wish).unwrap()).unwrap();
+        doorbell.answer(move |wish| ring.send(wish).is_ok()).unwrap();
         for said in ["hello\n", "{\"secret\":\"guess\",\"wish\":{\"paths\":[],\"addresses\":[]}}\n"]
         {
             let mut stranger = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).unwrap();
@@ -191,6 +193,24 @@ mod tests {
         assert!(matches!(claim(place.path(), &wish()).unwrap(), Instance::Another));
         assert_eq!(heard.recv().unwrap(), wish());
         assert!(heard.try_recv().is_err());
+    }
+
+    #[test]
+    fn a_window_that_is_going_takes_nothing_over() {
+        let place = tempfile::tempdir().unwrap();
+        let Instance::First(Doorbell { lock, listener, secret }) =
+            claim(place.path(), &Wish::default()).unwrap()
+        else {
+            panic!("nobody else is there")
+        };
+        let going = thread::spawn(move || {
+            let (visitor, _) = listener.accept().unwrap();
+            hear(&visitor, &secret, |_| false).unwrap();
+            // Now the process has ended.
+            drop((visitor, lock));
+        });
+        assert!(matches!(claim(place.path(), &wish()).unwrap(), Instance::First(_)));
+        going.join().unwrap();
     }
 
     #[test]

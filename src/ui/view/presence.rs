@@ -50,24 +50,21 @@ fn to_front(session: &Session) {
 /// Keeps what has to be kept when the window closes, and ends what runs unless the tray keeps it.
 fn use_closing(session: &Session, start: &Start) {
     let session = *session;
-    let telemetry = start.telemetry.clone();
+    let closing = start.clone();
     use_wry_event_handler(move |event, _| {
         if let Event::WindowEvent { event: WindowEvent::CloseRequested, .. } = event {
             keep_place(&session);
             window().set_visible(false);
             if !session.in_tray.cloned() {
-                session.close();
-                // The event loop leaves through `exit`, which drops nothing.
-                telemetry.flush();
+                closing.close(&session);
             }
         }
     });
-    let telemetry = start.telemetry.clone();
+    let closing = start.clone();
     use_hook(|| {
         spawn(async move {
             if tokio::signal::ctrl_c().await.is_ok() {
-                session.close();
-                telemetry.flush();
+                closing.close(&session);
                 std::process::exit(INTERRUPTED);
             }
         });
@@ -116,14 +113,13 @@ fn use_tray(session: &Session, start: &Start) {
             tray.set_paused(is_paused);
         }
     });
-    let telemetry = start.telemetry.clone();
+    let closing = start.clone();
     let chosen = use_callback(move |wish: TrayWish| match wish {
         TrayWish::Show => to_front(&session),
         TrayWish::Pause => session.pause(session.activity.peek().pace != Pace::Paused),
         TrayWish::Quit => {
             keep_place(&session);
-            session.close();
-            telemetry.flush();
+            closing.close(&session);
             window().set_close_behavior(WindowCloseBehaviour::WindowCloses);
             window().close();
         }
