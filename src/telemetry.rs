@@ -6,6 +6,7 @@
 //! A [`Recorder`] counts and times what the application does, in every build.
 
 mod histogram;
+pub mod mark;
 #[cfg(feature = "profile")]
 mod profile;
 mod recorder;
@@ -25,7 +26,12 @@ use tracing_subscriber::{EnvFilter, Layer as _, fmt};
 pub const LOG_VARIABLE: &str = "LODESTONE_LOG";
 
 /// Environment variable with the path of the trace; used by builds with the feature `profile`.
+///
+/// `off` for none; `trace-<pid>.json` in the working directory when it is not set.
 pub const TRACE_VARIABLE: &str = "LODESTONE_TRACE";
+
+/// Environment variable with the filter of what a trace holds, as `lodestone=debug,lodestone::index=off`.
+pub const TRACE_FILTER_VARIABLE: &str = "LODESTONE_TRACE_FILTER";
 
 const DEFAULT_FILTER: &str = "error,lodestone=warn,lode=warn";
 
@@ -33,6 +39,10 @@ const DEFAULT_FILTER: &str = "error,lodestone=warn,lode=warn";
 pub enum TelemetryError {
     #[error("{LOG_VARIABLE}={value:?} is no filter ({reason}); write one as lodestone=debug")]
     Filter { value: String, reason: String },
+    #[error(
+        "{TRACE_FILTER_VARIABLE}={value:?} is no filter ({reason}); write one as lodestone=debug"
+    )]
+    TraceFilter { value: String, reason: String },
     #[error("trace {path} cannot be written: {source}; set {TRACE_VARIABLE} to another file")]
     Trace { path: std::path::PathBuf, source: io::Error },
     #[error("logging is already set up in this process")]

@@ -16,6 +16,7 @@ mod session;
 mod state;
 mod text;
 mod tray;
+mod turn;
 mod view;
 mod wording;
 

@@ -2,7 +2,7 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use tokio::sync::watch;
-use tracing::warn;
+use tracing::{debug_span, warn};
 
 use super::{Engine, EngineError, Inner, ModelState};
 
@@ -19,6 +19,7 @@ impl Engine {
     pub(super) async fn catch_up(&self) -> Result<bool, EngineError> {
         let inner = Arc::clone(&self.inner);
         let catch_up = move || {
+            let _span = debug_span!("catch_up").entered();
             let may_use = |model: &_| inner.models.of(model).is_some();
             Ok(inner.indexes.catch_up_if(&inner.store, may_use)?.changed)
         };

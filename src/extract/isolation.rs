@@ -16,6 +16,7 @@ mod server;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
+use tracing::debug_span;
 use url::Url;
 
 use super::container::Container;
@@ -59,6 +60,7 @@ impl Readers {
         bytes: Vec<u8>,
         modified: Option<i64>,
     ) -> Result<Document, Unreadable> {
+        let _span = debug_span!("extract", bytes = bytes.len()).entered();
         let origin = Origin::of(&source, &bytes);
         let is_apart = Container::detect(&bytes, &origin.name).is_some()
             || format::may_be_page(&origin.name, origin.from_web, &bytes);
@@ -82,6 +84,7 @@ impl Readers {
         hints: PageHints,
         modified: Option<i64>,
     ) -> ReadPage {
+        let _span = debug_span!("extract", bytes = body.len()).entered();
         let source = Source::Web(url.clone());
         let origin = Origin::of(&source, &body);
         let is_apart = hints.is_html()

@@ -18,8 +18,10 @@ use super::{
     ModelInfo, ModelKind, ModelLoader, Priority, SchedulerStats, TokenStream,
 };
 use crate::data::{Embedding, TokenBatch};
+use crate::telemetry::mark;
 use loading::{Loading, Uploads};
 use thread::DeviceThread;
+use tracing::debug_span;
 
 #[derive(Clone, Debug)]
 pub struct SchedulerOptions {
@@ -170,9 +172,13 @@ impl Lanes {
             let info = state.model(&model, ModelKind::Encoder, "embed")?;
             let lengths = batch.ranges().map(|range| range.len());
             check_lengths(&model, info.tokens_max, lengths)?;
+            let (tokens, sequences) = (batch.tokens(), batch.sequences());
             let work = Work::Embed(EmbedWork::new(batch, reply));
             let queued_at = Instant::now();
-            state.queue.push(Pending { model, priority, queued_at, permit, work });
+            let _span = debug_span!("submit", ?priority, tokens, sequences).entered();
+            let ticket = state.queue.push(Pending { model, priority, queued_at, permit, work });
+            mark::flow_begins(ticket);
+            mark::queue_depth(state.queue.depth());
         }
         self.shared.wake.notify_all();
         answer.await.unwrap_or(Err(GpuError::Stopped))

@@ -38,8 +38,9 @@ pub(super) struct EmbedStep {
 }
 
 impl EmbedStep {
-    pub(super) fn requests(&self) -> usize {
-        self.parts.len()
+    /// Whose sequences it has.
+    pub(super) fn requests(&self) -> impl ExactSizeIterator<Item = Ticket> + '_ {
+        self.parts.iter().map(|part| part.ticket)
     }
 }
 
@@ -93,10 +94,16 @@ impl Queue {
     /// slows it down and never stops it.
     pub(super) const PASSED_OVER_MAX: u32 = 16;
 
-    pub(super) fn push(&mut self, pending: Pending) {
+    pub(super) fn push(&mut self, pending: Pending) -> Ticket {
         let ticket = self.next_ticket;
         self.next_ticket += 1;
         self.classes[pending.priority.index()].push_back(Entry::new(ticket, pending));
+        ticket
+    }
+
+    /// Requests that wait or run, by priority.
+    pub(super) fn depth(&self) -> [usize; 3] {
+        [0, 1, 2].map(|class: usize| self.classes[class].len())
     }
 
     #[cfg(test)]
@@ -345,10 +352,7 @@ impl Queue {
     }
 
     pub(super) fn stats(&self) -> SchedulerStats {
-        SchedulerStats {
-            depth: [0, 1, 2].map(|class: usize| self.classes[class].len()),
-            ..self.stats.clone()
-        }
+        SchedulerStats { depth: self.depth(), ..self.stats.clone() }
     }
 
     fn drop_abandoned(&mut self) {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use tokio::task::spawn_blocking;
+use tracing::debug_span;
 
 use super::plan::{EmbeddingCost, PlannedDocument};
 use super::{IngestError, context};
@@ -167,6 +168,7 @@ impl Pipeline {
     pub async fn plan(&self, chunked: ChunkedDocument) -> Result<PlannedDocument, IngestError> {
         let pipeline = self.clone();
         spawn_blocking(move || {
+            let _span = debug_span!("plan", chunks = chunked.chunks.len()).entered();
             PlannedDocument::new(&pipeline.store, &pipeline.model.stored, chunked)
         })
         .await?
@@ -233,6 +235,7 @@ impl Pipeline {
         if !settled.documents.is_empty() {
             self.check_disk()?;
         }
+        let _span = debug_span!("store", documents = settled.documents.len()).entered();
         let started = Instant::now();
         let gone = self.store.settle(&self.model.stored, settled, platform::now_seconds())?;
         self.recorder.record(Stage::IngestStore, started.elapsed());
@@ -251,6 +254,7 @@ impl Pipeline {
         readers: i64,
     ) -> Result<Option<SettledPages>, IngestError> {
         self.check_disk()?;
+        let _span = debug_span!("store", pages = pages.len()).entered();
         let (of, started) = ((crawl, &self.model.stored), Instant::now());
         let settled = self.store.settle_pages(of, pages, readers, platform::now_seconds())?;
         self.recorder.record(Stage::IngestStore, started.elapsed());

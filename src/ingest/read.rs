@@ -57,7 +57,10 @@ pub(super) fn read_file(
             return Ok(ReadFile::Skipped(SkippedFile { skipped, replaces: false }));
         }
     };
-    let content_hash = ContentHash::of(&bytes);
+    let content_hash = {
+        let _span = debug_span!("hash", bytes = bytes.len()).entered();
+        ContentHash::of(&bytes)
+    };
     if pipeline.store().holds(&source, content_hash, READERS)? {
         return Ok(ReadFile::Unchanged);
     }

@@ -2,6 +2,7 @@ use std::cell::Cell;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use tracing::debug_span;
 
 use super::IndexSnapshot;
 use super::answer::Shown;
@@ -73,6 +74,7 @@ impl<'a> Searcher<'a> {
     /// # Errors
     /// [`SearchError`] when the store or an index cannot be read.
     pub fn words(&self, request: &SearchRequest, query: &Query) -> Result<Words, SearchError> {
+        let _span = debug_span!("search_words").entered();
         let prepared = self.prepare(request, query)?;
         if query.has_no_words() {
             return Ok(Words { prepared, filter: PassageFilter::all(), found: Vec::new() });
@@ -96,6 +98,7 @@ impl<'a> Searcher<'a> {
         words: Words,
         vector: Option<&QueryVector>,
     ) -> Result<SearchResponse, SearchError> {
+        let _span = debug_span!("search_rest").entered();
         let started = Instant::now();
         let mode = match (request.mode, vector) {
             (SearchMode::Hybrid, None) => SearchMode::Keyword,
@@ -132,6 +135,7 @@ impl<'a> Searcher<'a> {
         let vector = vector.filter(|_| has_vectors);
         let mut found = Found { keyword: by_words, ..Found::default() };
         if let Some(QueryVector { embedding, .. }) = vector {
+            let _span = debug_span!("search_vectors").entered();
             let started = Instant::now();
             let nearest = self.indexes.vectors().search(embedding, &filter, candidates(request));
             self.vectors_took.set(self.vectors_took.get() + started.elapsed());

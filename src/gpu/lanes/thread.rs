@@ -17,6 +17,7 @@ use super::super::{
 };
 use super::Shared;
 use crate::data::Embedding;
+use crate::telemetry::mark;
 
 /// What lives on a device thread and nowhere else.
 pub(super) struct DeviceThread {
@@ -136,9 +137,10 @@ impl DeviceThread {
             priority = ?step.priority,
             tokens = step.batch.tokens(),
             sequences = step.batch.sequences(),
-            requests = step.requests(),
+            requests = step.requests().len(),
         )
         .entered();
+        step.requests().for_each(mark::flow_ends);
         let result = match self.models.get_mut(&step.model) {
             Some((Model::Encoder(model), budget)) => {
                 let outcome = catch_unwind(AssertUnwindSafe(|| model.embed(&step.batch)));
@@ -155,7 +157,12 @@ impl DeviceThread {
             }
             _ => Err(GpuError::ModelNotLoaded(step.model.clone())),
         };
-        self.shared.lock().queue.complete_embed(step, result, started.elapsed());
+        let (took, tokens) = (started.elapsed(), step.batch.tokens());
+        mark::tokens_per_second(tokens as f64 / took.as_secs_f64());
+        let mut state = self.shared.lock();
+        state.queue.complete_embed(step, result, took);
+        mark::queue_depth(state.queue.depth());
+        drop(state);
         self.wake_other_lanes();
     }
 

@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::Mutex;
 use tokio::task::{JoinSet, spawn_blocking};
+use tracing::{Instrument as _, debug_span};
 
 use super::contact::Contact;
 use super::figures::CrawlTally;
@@ -243,7 +244,8 @@ impl Crawl {
             }
             self.tally.in_hand(&page.url);
             let (fetcher, links) = (Arc::clone(&self.fetcher), Arc::clone(&self.reader.links));
-            self.fetching.spawn(async move {
+            let span = debug_span!("fetch", url = %page.url);
+            let fetch = async move {
                 let request = FetchRequest {
                     url: &page.url,
                     scope: links.scope(),
@@ -254,7 +256,8 @@ impl Crawl {
                 };
                 let answer = fetcher.fetch(request).await;
                 Arrival { page, fetched: answer, is_there: None }
-            });
+            };
+            self.fetching.spawn(fetch.instrument(span));
         }
     }
 

@@ -5,6 +5,7 @@ use dioxus::core::spawn_forever;
 use dioxus::prelude::*;
 use lodestone::data::CrawlRules;
 use lodestone::engine::{EngineEvent, JobId, ModelState};
+use tracing::debug_span;
 
 use super::{Phase, Session};
 use crate::ui::arguments::Wish;
@@ -98,6 +99,7 @@ impl Session {
 
     /// Shows what happened in the engine; a burst of events paints once.
     pub fn apply(mut self, events: &[EngineEvent]) {
+        let _span = debug_span!("apply_events", events = events.len()).entered();
         for event in events {
             match event {
                 EngineEvent::Model(model) => {

@@ -16,6 +16,7 @@ use super::trouble::Trouble;
 use super::web::WebView;
 use crate::ui::session::{Phase, Session};
 use crate::ui::state::{NoticeTone, View};
+use crate::ui::turn::use_turn_spans;
 use crate::ui::{Start, assets, bridge, dom, keys};
 
 /// The root: provides the session, takes keys and drops, and divides the window.
@@ -34,6 +35,7 @@ pub fn App() -> Element {
         }
         spawn(bridge::run(&session));
     });
+    use_turn_spans();
     use_presence(&session, &start);
     let theme = match session.settings.read().theme {
         Theme::System => "system",
