@@ -398,6 +398,7 @@ impl Engine {
     }
 
     fn emit(&self, event: EngineEvent) {
+        event.log();
         // Nobody may be listening, as in the command line.
         let _ = self.inner.events.send(event);
     }

@@ -4,6 +4,7 @@ mod ui;
 
 use std::process::ExitCode;
 
+use lodestone::config;
 use lodestone::engine::{LimitedAllocator, READER_ARGUMENT, serve_reader, telemetry};
 
 #[global_allocator]
@@ -15,7 +16,8 @@ fn main() -> anyhow::Result<ExitCode> {
         let memory = arguments.next();
         return Ok(serve_reader(memory.as_deref().and_then(|memory| memory.to_str())));
     }
-    let telemetry = telemetry::init()?;
+    // Without a place for data the window opens all the same, and says what to do.
+    let telemetry = telemetry::init(config::data_dir().ok().as_deref())?;
     ui::run(arguments, telemetry)?;
     Ok(ExitCode::SUCCESS)
 }

@@ -34,13 +34,17 @@ pub struct Common {
 impl Common {
     /// The settings that the engine is opened with.
     pub fn config(&self) -> Result<Config, Failure> {
-        let data_dir = match &self.data_dir {
-            Some(dir) => std::path::absolute(dir).map_err(Failure::usage)?,
-            None => config::data_dir().map_err(Failure::environment)?,
-        };
-        let config = Config::load(data_dir).map_err(Failure::environment)?;
+        let config = Config::load(self.data_dir()?).map_err(Failure::environment)?;
         // A switch of the model is for the window and for `lode models use`.
         Ok(Config { switches_model: false, ..config })
+    }
+
+    /// Where everything lies, made absolute.
+    pub fn data_dir(&self) -> Result<PathBuf, Failure> {
+        match &self.data_dir {
+            Some(dir) => std::path::absolute(dir).map_err(Failure::usage),
+            None => config::data_dir().map_err(Failure::environment),
+        }
     }
 
     pub fn open(&self) -> Result<Engine, Failure> {

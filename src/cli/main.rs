@@ -45,8 +45,13 @@ fn main() -> ExitCode {
 }
 
 fn run(arguments: Arguments) -> Result<Exit, Failure> {
-    let _telemetry = telemetry::init().map_err(Failure::usage)?;
     let Arguments { common, command } = arguments;
+    // Who runs a command sees its log; one that stays has nobody who looks.
+    let log_dir = match command {
+        Command::Daemon => Some(common.data_dir()?),
+        _ => None,
+    };
+    let _telemetry = telemetry::init(log_dir.as_deref()).map_err(Failure::usage)?;
     let output = Output::new(common.json);
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()

@@ -1,4 +1,5 @@
 use serde::Serialize;
+use tracing::{info, warn};
 
 use super::{CrawlReport, SiteId};
 use crate::ingest::{CrawlFigures, IngestReport, JobProgress, Pace};
@@ -77,4 +78,45 @@ pub enum JobOutcome {
     Failed {
         reason: String,
     },
+}
+
+impl EngineEvent {
+    /// For whoever looks back at what happened; what comes many times a second is left out.
+    pub(super) fn log(&self) {
+        match self {
+            Self::Model(ModelState::Ready { model, device }) => info!(model, device, "model ready"),
+            Self::Model(ModelState::Failed { model, reason }) => warn!(model, reason, "no model"),
+            Self::JobStarted { job, label } => info!(job = job.0, label, "job started"),
+            Self::JobFinished { job, outcome } => outcome.log(*job),
+            Self::Pace(pace) => info!(?pace, "pace"),
+            Self::Model(ModelState::Loading { .. })
+            | Self::JobProgress { .. }
+            | Self::CrawlProgress { .. }
+            | Self::SitesChanged
+            | Self::IndexChanged { .. } => {}
+        }
+    }
+}
+
+impl JobOutcome {
+    fn log(&self, job: JobId) {
+        let job = job.0;
+        let ingested = |end, report: &IngestReport| {
+            let IngestReport { indexed, removed, chunks, tokens, seconds, .. } = report;
+            let skipped = report.skipped.len();
+            info!(job, end, indexed, removed, skipped, chunks, tokens, seconds, "job finished");
+        };
+        match self {
+            Self::Done(report) => ingested("done", report),
+            Self::Updated(report) => ingested("updated", report),
+            Self::Cancelled(report) => ingested("cancelled", report),
+            Self::Switched { report, .. } => ingested("switched", report),
+            Self::Crawled(CrawlReport { end, pages, unchanged, failed, seconds, .. }) => {
+                let failed = failed.len();
+                info!(job, ?end, pages, unchanged, failed, seconds, "job finished");
+            }
+            Self::SwitchPaused { model } => info!(job, model, "switch paused"),
+            Self::Failed { reason } => warn!(job, reason, "job failed"),
+        }
+    }
 }

@@ -116,7 +116,11 @@ fn a6_small_background_requests_share_a_step() {
     let answers = [1, 2, 3].map(|n| submit(&mut queue, model("m"), Priority::Background, n, &[4]));
     let _other = submit(&mut queue, model("other"), Priority::Background, 4, &[4]);
     let step = next_embed(&mut queue, 16);
-    assert_eq!((step.requests().len(), step.batch.tokens()), (3, 12), "the other model has its own step");
+    assert_eq!(
+        (step.requests().len(), step.batch.tokens()),
+        (3, 12),
+        "the other model has its own step"
+    );
     succeed(&mut queue, &step);
     for mut answer in answers {
         assert_eq!(answer.try_recv().unwrap().unwrap().len(), 1);
