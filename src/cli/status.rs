@@ -172,7 +172,9 @@ mod tests {
         skipped    a.html: a redirect
         ");
         let json = serde_json::to_value(&status).unwrap();
-        for key in ["documents", "chunks", "sources", "queue", "model", "device", "bytes", "metrics"] {
+        for key in
+            ["documents", "chunks", "sources", "queue", "model", "device", "bytes", "metrics"]
+        {
             assert!(json.get(key).is_some(), "{key}");
         }
     }

@@ -1,3 +1,5 @@
+use std::path::PathBuf;
+
 use serde::Serialize;
 
 use super::{CrawlReport, SiteId};
@@ -74,6 +76,17 @@ pub enum JobOutcome {
     SwitchPaused {
         model: String,
     },
+    /// The index was written into a file.
+    Exported {
+        path: PathBuf,
+        bytes: u64,
+    },
+    /// The index is that of a file now.
+    Imported {
+        documents: u64,
+    },
+    /// Nothing is indexed any more.
+    Cleared,
     Failed {
         reason: String,
     },

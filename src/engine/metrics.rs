@@ -5,8 +5,8 @@
 mod endpoint;
 mod exposition;
 
-pub use endpoint::{Endpoint, EndpointError};
 pub(super) use endpoint::EndpointSlot;
+pub use endpoint::{Endpoint, EndpointError};
 
 use std::sync::{Arc, Weak};
 use std::time::Duration;

@@ -10,7 +10,7 @@ pub const ICON_PNG: &[u8] = include_bytes!("../../assets/icons/lodestone-256.png
 
 const SCRIPT: &str = include_str!("../../assets/web/window.js");
 pub const TOKENS: &str = include_str!("../../assets/styles/tokens.css");
-const STYLES: [&str; 7] = [
+const STYLES: [&str; 9] = [
     TOKENS,
     include_str!("../../assets/styles/base.css"),
     include_str!("../../assets/styles/chrome.css"),
@@ -18,7 +18,67 @@ const STYLES: [&str; 7] = [
     include_str!("../../assets/styles/reader.css"),
     include_str!("../../assets/styles/library.css"),
     include_str!("../../assets/styles/web.css"),
+    include_str!("../../assets/styles/pages.css"),
+    include_str!("../../assets/styles/overlays.css"),
 ];
+
+/// Something that is part of the program, and on what terms.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct License {
+    pub name: &'static str,
+    pub what: &'static str,
+    pub terms: &'static str,
+    /// The whole text where it has to come along; empty for what Cargo.lock names.
+    pub text: &'static str,
+}
+
+pub const LICENSES: [License; 12] = [
+    License {
+        name: "all-MiniLM-L6-v2",
+        what: "the embedding model that comes with the program",
+        terms: "Apache-2.0",
+        text: concat!(
+            include_str!("../../assets/models/all-MiniLM-L6-v2/NOTICE"),
+            "\n",
+            include_str!("../../assets/models/all-MiniLM-L6-v2/LICENSE"),
+        ),
+    },
+    License {
+        name: "Source Sans 3",
+        what: "the face of the window",
+        terms: "OFL-1.1",
+        text: include_str!("../../assets/fonts/LICENSE-source-sans-3.txt"),
+    },
+    License {
+        name: "Source Serif 4",
+        what: "the face of the reader",
+        terms: "OFL-1.1",
+        text: include_str!("../../assets/fonts/LICENSE-source-serif-4.txt"),
+    },
+    License {
+        name: "JetBrains Mono",
+        what: "the face of paths and code",
+        terms: "OFL-1.1",
+        text: include_str!("../../assets/fonts/LICENSE-jetbrains-mono.txt"),
+    },
+    License {
+        name: "Lucide",
+        what: "the icons",
+        terms: "ISC",
+        text: include_str!("../../assets/icons/lucide/LICENSE"),
+    },
+    library("dioxus 0.7", "the window", "MIT or Apache-2.0"),
+    library("candle 0.11", "networks on CPU and GPU", "MIT or Apache-2.0"),
+    library("tantivy 0.27", "the keyword index", "MIT"),
+    library("SQLite", "the store, through rusqlite 0.41", "public domain, MIT"),
+    library("tokenizers 0.23", "text to tokens", "Apache-2.0"),
+    library("tokio 1, hyper 1, reqwest 0.12", "work beside work, and the web", "MIT, Apache-2.0"),
+    library("text-splitter 0.33", "passages", "MIT"),
+];
+
+const fn library(name: &'static str, what: &'static str, terms: &'static str) -> License {
+    License { name, what, terms, text: "" }
+}
 
 /// The first part of the path under which fonts are asked for.
 pub const FONTS: &str = "fonts";

@@ -33,7 +33,9 @@ const PATH: &str = "/metrics";
 
 #[derive(Debug, thiserror::Error)]
 pub enum EndpointError {
-    #[error("figures are told on this machine alone; {address} is no loopback address, 127.0.0.1 is")]
+    #[error(
+        "figures are told on this machine alone; {address} is no loopback address, 127.0.0.1 is"
+    )]
     NotLoopback { address: SocketAddr },
     #[error("figures cannot be told at {address}: {source}; choose another port")]
     Bind { address: SocketAddr, source: io::Error },
@@ -252,12 +254,24 @@ mod tests {
 
     #[test]
     fn only_names_of_this_machine_are_its_own() {
-        for own in ["localhost", "LOCALHOST:9464", "127.0.0.1:1", "127.8.8.8", "[::1]:9464", "[::1]"] {
+        for own in
+            ["localhost", "LOCALHOST:9464", "127.0.0.1:1", "127.8.8.8", "[::1]:9464", "[::1]"]
+        {
             assert!(is_own(own), "{own}");
         }
         for other in [
-            "", "evil.test", "evil.test:9464", "localhost.evil.test", "127.0.0.1.evil.test",
-            "10.0.0.1", "[::2]:1", "[::1]x", "localhost:", "localhost:x", "127.0.0.1:1:2", "0.0.0.0",
+            "",
+            "evil.test",
+            "evil.test:9464",
+            "localhost.evil.test",
+            "127.0.0.1.evil.test",
+            "10.0.0.1",
+            "[::2]:1",
+            "[::1]x",
+            "localhost:",
+            "localhost:x",
+            "127.0.0.1:1:2",
+            "0.0.0.0",
         ] {
             assert!(!is_own(other), "{other}");
         }

@@ -124,11 +124,9 @@ pub(super) fn text(inner: &Inner, metrics: &Metrics) -> String {
         lines.single(name, "counter", help, value);
     }
     lines.family("queue_files", "gauge", "Files to index, by state.");
-    for (state, files) in [
-        ("queued", queue.queued),
-        ("extracting", queue.extracting),
-        ("embedded", queue.embedded),
-    ] {
+    for (state, files) in
+        [("queued", queue.queued), ("extracting", queue.extracting), ("embedded", queue.embedded)]
+    {
         lines.value("queue_files", &format!("state=\"{state}\""), files);
     }
     lines.single("device_requests", "gauge", "Requests at the device.", embedding.requests);
