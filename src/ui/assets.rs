@@ -158,6 +158,95 @@ mod tests {
         (a / b).max(b / a)
     }
 
+    /// The rules of the styles beside the tokens: selector and body.
+    fn rules() -> Vec<(String, String)> {
+        let mut rules = Vec::new();
+        for style in &STYLES[1..] {
+            // Remarks name no color that is used.
+            let plain: String =
+                style.split("/*").map(|part| part.split("*/").last().unwrap()).collect();
+            for rule in plain.split('}') {
+                if let Some((selector, body)) = rule.rsplit_once('{') {
+                    rules.push((selector.trim().to_owned(), body.to_owned()));
+                }
+            }
+        }
+        rules
+    }
+
+    /// The token that a property of a rule has, if it has one.
+    fn token<'a>(body: &'a str, properties: &[&str]) -> Option<&'a str> {
+        body.split(';').find_map(|line| {
+            let (property, value) = line.trim().split_once(':')?;
+            let value = value.trim().strip_prefix("var(--")?;
+            properties.contains(&property.trim()).then(|| value.split(')').next())?
+        })
+    }
+
+    /// Where text stands that names no ground of its own.
+    const GROUNDS: [&str; 5] = ["frame", "surface", "raised", "hover", "selected"];
+
+    #[test]
+    fn every_color_of_the_styles_is_readable_where_it_stands() {
+        let mut pairs = std::collections::BTreeSet::new();
+        for (selector, body) in rules() {
+            let ground = token(&body, &["background", "background-color"]);
+            match (token(&body, &["color"]), ground) {
+                (Some(text), Some(ground)) => {
+                    pairs.insert((text.to_owned(), ground.to_owned(), selector));
+                }
+                // An icon is no text, and none of these says something alone.
+                (Some(text), None)
+                    if !selector.ends_with(".icon") && !selector.ends_with("svg") =>
+                {
+                    for ground in GROUNDS {
+                        pairs.insert((text.to_owned(), ground.to_owned(), selector.clone()));
+                    }
+                }
+                _ => {}
+            }
+        }
+        assert!(pairs.len() > 100, "{} pairs", pairs.len());
+        let mut faint = Vec::new();
+        for (text, ground, selector) in &pairs {
+            for dark in [false, true] {
+                let ratio = contrast(color(dark, text), color(dark, ground));
+                // Text over a match or the accent names that ground in its rule.
+                if ratio < 4.5 {
+                    faint.push(format!("{selector}: {text} on {ground}, dark {dark}: {ratio:.2}"));
+                }
+            }
+        }
+        assert!(faint.is_empty(), "{}", faint.join("\n"));
+        // What is no text but has to be seen: the focus, and the edge of what is typed into.
+        for seen in ["accent", "edge"] {
+            for ground in GROUNDS {
+                for dark in [false, true] {
+                    let ratio = contrast(color(dark, seen), color(dark, ground));
+                    assert!(ratio >= 3.0, "{seen} on {ground}, dark {dark}: {ratio:.2}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn colors_and_times_stand_in_the_tokens_alone() {
+        for (selector, body) in rules() {
+            for line in body.split(';') {
+                let value = line.split_once(':').map_or("", |(_, value)| value);
+                let has_color =
+                    value.contains('#') || value.contains("rgb(") || value.contains("hsl(");
+                assert!(!has_color, "{selector}: {line}");
+                let is_motion = line.contains("transition") || line.contains("animation");
+                let has_time = value.contains("ms")
+                    || value.split(' ').any(|word| {
+                        word.trim_end_matches('s').parse::<f64>().is_ok() && word.ends_with('s')
+                    });
+                assert!(!(is_motion && has_time), "{selector}: {line}");
+            }
+        }
+    }
+
     #[test]
     fn every_text_is_readable_on_every_ground_it_stands_on() {
         let grounds = ["frame", "surface", "raised", "hover", "selected", "chosen", "found"];

@@ -1,5 +1,8 @@
+use std::path::Path;
+
 use dioxus::core::spawn_forever;
 use dioxus::prelude::*;
+use lodestone::data::Source;
 use lodestone::engine::{LibraryEntry, Pace, SiteView};
 
 use super::Session;
@@ -151,8 +154,15 @@ fn site(site: SiteView) -> Row {
 }
 
 fn document(entry: LibraryEntry) -> Row {
+    // The folder tells documents of one name apart; the whole path would say little more.
+    let place = match &entry.source {
+        Source::File(path) => {
+            path.parent().and_then(Path::file_name).map(|name| name.display().to_string())
+        }
+        Source::Web(url) => url.host_str().map(str::to_owned),
+    };
     Row {
-        place: Some(entry.source.to_string()),
+        place,
         text: entry.title,
         group: Group::Document,
         choice: Choice::Document(entry.id),

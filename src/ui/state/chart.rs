@@ -36,8 +36,9 @@ impl Line {
         self.points.iter().flatten().copied().fold(0.0, f64::max)
     }
 
+    /// The newest value; where nothing is measured at times, that of before.
     pub fn last(&self) -> Option<f64> {
-        *self.points.last()?
+        self.points.iter().rev().copied().flatten().next()
     }
 
     pub fn is_empty(&self) -> bool {
@@ -59,8 +60,10 @@ impl Line {
             let next_is_none = self.points.get(at + 1).is_none_or(Option::is_none);
             let _ = match (is_down, next_is_none) {
                 (true, _) => write!(path, "L{x:.1} {y:.1}"),
-                // A point alone would be no line at all.
-                (false, true) => write!(path, "M{:.1} {y:.1}L{x:.1} {y:.1}", (x - step).max(0.0)),
+                // A point alone would be no line at all, and is hard to see.
+                (false, true) => {
+                    write!(path, "M{:.1} {y:.1}L{x:.1} {y:.1}", (x - 2.0 * step).max(0.0))
+                }
                 (false, false) => write!(path, "M{x:.1} {y:.1}"),
             };
             is_down = true;
@@ -103,7 +106,7 @@ mod tests {
         let values = [Some(1.0), None, Some(3.0), Some(4.0)];
         let line = Line::of(&values, 6, Pooling::Mean);
         assert_eq!(line.points, [None, None, Some(1.0), None, Some(3.0), Some(4.0)]);
-        assert_eq!(line.path(4.0, (50.0, 40.0)), "M10.0 30.0L20.0 30.0M40.0 10.0L50.0 0.0");
+        assert_eq!(line.path(4.0, (50.0, 40.0)), "M0.0 30.0L20.0 30.0M40.0 10.0L50.0 0.0");
         assert_eq!((line.last(), line.is_empty()), (Some(4.0), false));
     }
 

@@ -27,7 +27,7 @@ pub fn Exclusions() -> Element {
                 h2 { "Left out of every folder" }
                 Button {
                     id: "reset-exclusions",
-                    text: "As at first",
+                    text: "Reset",
                     label: "Go back to the list that Lodestone comes with",
                     onpress: move |()| session.reset_exclusions(),
                 }

@@ -1,10 +1,12 @@
 use dioxus::prelude::*;
+use lodestone::config::Theme;
 
 use super::icon::{Icon, Symbol};
 use super::keyboard::Keyboard;
 use super::use_session;
 use crate::ui::dom;
-use crate::ui::state::{Group, Shown};
+use crate::ui::keys::Command;
+use crate::ui::state::{Action, Choice, Shown, View};
 
 const LIST_ID: &str = "palette-list";
 
@@ -90,13 +92,7 @@ fn row_id(at: usize) -> String {
 fn PaletteRow(at: usize, shown: Shown, selected: bool) -> Element {
     let mut session = use_session();
     let Shown { row, letters } = shown;
-    let symbol = match row.group {
-        Group::View => Symbol::Open,
-        Group::Action => Symbol::Play,
-        Group::Recent => Symbol::Search,
-        Group::Site => Symbol::Web,
-        Group::Document => Symbol::Markdown,
-    };
+    let symbol = symbol_of(&row.choice);
     rsx! {
         li {
             id: row_id(at),
@@ -126,6 +122,39 @@ fn PaletteRow(at: usize, shown: Shown, selected: bool) -> Element {
                 Keyboard { keys: row.keys.clone() }
             }
         }
+    }
+}
+
+fn symbol_of(choice: &Choice) -> Symbol {
+    match choice {
+        Choice::Command(Command::Show(view)) => match view {
+            View::Search => Symbol::Search,
+            View::Library => Symbol::Library,
+            View::Web => Symbol::Web,
+            View::Activity => Symbol::Activity,
+            View::Settings => Symbol::Settings,
+        },
+        Choice::Command(_) => Symbol::Options,
+        Choice::Query(_) => Symbol::Search,
+        Choice::Site(_) => Symbol::Web,
+        Choice::Document(_) => Symbol::Markdown,
+        Choice::Action(action) => match action {
+            Action::AddFiles => Symbol::AddFiles,
+            Action::AddFolder => Symbol::AddFolder,
+            Action::AddSite => Symbol::Web,
+            Action::Pause => Symbol::Pause,
+            Action::Resume => Symbol::Play,
+            Action::RetryAll => Symbol::Refresh,
+            Action::ShowSkipped => Symbol::Skipped,
+            Action::Theme(Theme::Light) => Symbol::Light,
+            Action::Theme(Theme::Dark) => Symbol::Dark,
+            Action::Theme(Theme::System) => Symbol::System,
+            Action::Export | Action::Import => Symbol::Disk,
+            Action::Measure | Action::SelfTest => Symbol::Activity,
+            Action::Diagnostics => Symbol::Copy,
+            Action::ForgetHistory => Symbol::Remove,
+            Action::About | Action::Hints => Symbol::Why,
+        },
     }
 }
 
