@@ -1,6 +1,4 @@
-use lodestone::engine::{
-    Diagnosis, Endpoint, FetchProgress, ModelEntry, ModelEntryState, SelfMeasurement,
-};
+use lodestone::engine::{Diagnosis, Endpoint, FetchProgress, ModelEntry, SelfMeasurement};
 
 /// What the Settings view knows beside the settings themselves.
 #[derive(Clone, Debug, Default)]
@@ -45,14 +43,6 @@ impl Options {
         }
     }
 
-    /// How much of the next model's work is done, in percent.
-    pub fn pending(&self) -> Option<(&str, u8)> {
-        self.models.iter().find_map(|model| match model.state {
-            ModelEntryState::Pending { percent } => Some((model.name.as_str(), percent)),
-            _ => None,
-        })
-    }
-
     /// Percent of a fetch, once its size is known.
     pub fn fetched_percent(&self) -> Option<f64> {
         let (_, progress) = self.fetching.as_ref()?;
@@ -63,7 +53,7 @@ impl Options {
 
 #[cfg(test)]
 mod tests {
-    use lodestone::engine::KnownModelKind;
+    use lodestone::engine::{KnownModelKind, ModelEntryState};
 
     use super::*;
 
@@ -79,7 +69,6 @@ mod tests {
         let a = model("a", ModelEntryState::InUse);
         options.set_models(vec![a.clone(), model("b", ModelEntryState::Pending { percent: 40 })]);
         assert!(options.asking.is_some());
-        assert_eq!(options.pending(), Some(("b", 40)));
         options.set_models(vec![a]);
         assert_eq!((options.asking, options.models.len()), (None, 1));
     }

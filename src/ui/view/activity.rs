@@ -59,7 +59,7 @@ fn Running() -> Element {
                     id: "pause-all",
                     symbol: if paused { Symbol::Play } else { Symbol::Pause },
                     text: if paused { "Resume all" } else { "Pause all" },
-                    label: if paused { "Let all work go on" } else { "Pause indexing and crawling, also after a restart" },
+                    label: if paused { "Let all work go on" } else { "Pause all indexing and crawling, also after a restart" },
                     tone: "plain",
                     onpress: move |()| session.pause(!paused),
                 }

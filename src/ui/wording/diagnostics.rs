@@ -31,7 +31,7 @@ pub fn diagnostics(status: &Status, settings: &Settings, tested: Option<&Diagnos
     line("free on disk", disk.free_bytes.map_or("unknown".to_owned(), bytes));
     line("memory", memory.resident_bytes.map_or("unknown".to_owned(), bytes));
     line("models on device", bytes(memory.models_bytes));
-    line("running since", format!("{:.0} s", status.metrics.uptime_seconds));
+    line("running for", format!("{:.0} s", status.metrics.uptime_seconds));
     let waiting = queue.queued + queue.extracting + queue.embedded;
     line("queue", format!("{} files", count(waiting)));
     line("tokens", format!("{} in {} steps", count(embedding.tokens), count(embedding.steps)));

@@ -1,17 +1,19 @@
 use std::collections::BTreeSet;
 
 use super::screen::{Part, Window};
-use crate::process::wait_for;
 
 /// Presses of Tab after which a view that never comes round is given up on.
 const STOPS_MAX: usize = 80;
+
+/// How often is looked where the focus is after a key; each look takes a fraction of a second.
+const LOOKS: usize = 4;
 
 /// A view with the key that leads to it, what shows that it is there, and a place that Tab must reach.
 pub const VIEWS: [(&str, &str, &str); 5] = [
     ("ctrl+1", "Search your files", "Choose folders to index"),
     ("ctrl+2", "Filter the library", "Indexed"),
     ("ctrl+3", "Make a web site searchable", "Choose folders to index"),
-    ("ctrl+4", "The last 15 minutes", "Pause indexing and crawling"),
+    ("ctrl+4", "The last 15 minutes", "Pause all"),
     ("ctrl+5", "Left out of every folder", "Clear the index"),
 ];
 
@@ -21,11 +23,8 @@ pub fn walk(window: &Window<'_>) -> Vec<Part> {
     for _ in 0..STOPS_MAX {
         let before = stops.last().map(Part::place);
         window.press("Tab");
-        let focused = wait_for("the focus to move", || {
-            let focused = window.focused()?;
-            (Some(focused.place()) != before).then_some(focused)
-        });
-        // It went round.
+        // Behind the last part the focus leaves the page for a moment, and the next key is in it again.
+        let Some(focused) = next_focus(window, before) else { continue };
         if stops.iter().any(|stop| stop.place() == focused.place() && stop.name == focused.name) {
             return stops;
         }
@@ -33,4 +32,9 @@ pub fn walk(window: &Window<'_>) -> Vec<Part> {
     }
     let names: BTreeSet<_> = stops.iter().map(|stop| stop.name.clone()).collect();
     panic!("Tab never comes round: {names:?}");
+}
+
+/// What has the focus once that is something else than before.
+fn next_focus(window: &Window<'_>, before: Option<(i32, i32, i32, i32)>) -> Option<Part> {
+    (0..LOOKS).find_map(|_| window.focused().filter(|part| Some(part.place()) != before))
 }
