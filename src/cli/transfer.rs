@@ -27,7 +27,7 @@ pub async fn export(
 ) -> Result<Exit, Failure> {
     let engine = common.open()?;
     let events = engine.events();
-    let outcome = follow(&engine, events, engine.export(file)).await;
+    let outcome = follow(&engine, events, engine.export(&file)).await;
     engine.close().await;
     let JobOutcome::Exported { path, bytes: size } = outcome else { return other(outcome) };
     let exported = Exported { file: path.display().to_string(), bytes: size };
@@ -51,7 +51,7 @@ pub async fn import(
         )));
     }
     let events = engine.events();
-    let outcome = follow(&engine, events, engine.import(file)).await;
+    let outcome = follow(&engine, events, engine.import(&file)).await;
     engine.close().await;
     let JobOutcome::Imported { documents } = outcome else { return other(outcome) };
     output.print(&Imported { documents }, |imported, _| {
@@ -61,11 +61,9 @@ pub async fn import(
 }
 
 fn other(outcome: JobOutcome) -> Result<Exit, Failure> {
-    match outcome {
-        JobOutcome::Failed { reason } => Err(Failure::environment(anyhow::anyhow!(reason))),
-        _ => {
-            eprintln!("lode: stopped; nothing was changed");
-            Ok(Exit::Partly)
-        }
+    if let JobOutcome::Failed { reason } = outcome {
+        return Err(Failure::environment(anyhow::anyhow!(reason)));
     }
+    eprintln!("lode: stopped; nothing was changed");
+    Ok(Exit::Partly)
 }

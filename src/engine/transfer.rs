@@ -1,6 +1,6 @@
 //! The index as one file: taken out, put in, and emptied, as jobs.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -18,8 +18,8 @@ impl Engine {
     /// Writes the whole index as it is now into one file, in the background. Indexes are not in it: they
     /// follow from the rest.
     #[must_use]
-    pub fn export(&self, path: PathBuf) -> Job {
-        let path = platform::resolve(&path);
+    pub fn export(&self, path: &Path) -> Job {
+        let path = platform::resolve(path);
         let label = format!("Exporting to {}", path.file_name().unwrap_or_default().display());
         jobs::start(self, label, |engine, job, cancel| async move {
             Transfer { engine, job, cancel }.export(path).await
@@ -29,8 +29,8 @@ impl Engine {
     /// Makes the index what an export holds, in the background. Everything else that runs is ended first;
     /// what was indexed before is gone when it has succeeded, and all there when it has not.
     #[must_use]
-    pub fn import(&self, path: PathBuf) -> Job {
-        let path = platform::resolve(&path);
+    pub fn import(&self, path: &Path) -> Job {
+        let path = platform::resolve(path);
         let label = format!("Importing {}", path.file_name().unwrap_or_default().display());
         jobs::start(self, label, |engine, job, cancel| async move {
             Transfer { engine, job, cancel }.import(path).await

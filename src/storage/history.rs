@@ -154,7 +154,9 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let jobs: Vec<_> = JobEnd::ALL.iter().map(|end| job("Indexing Notes", *end)).collect();
         let store = Store::open(dir.path()).unwrap();
-        jobs.iter().for_each(|job| store.add_ended_job(job).unwrap());
+        for job in &jobs {
+            store.add_ended_job(job).unwrap();
+        }
         drop(store);
         let mut expected = jobs;
         expected.reverse();

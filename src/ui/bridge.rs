@@ -3,7 +3,7 @@
 
 use std::net::SocketAddr;
 use std::ops::Range;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc;
 use std::time::Duration;
 
@@ -211,11 +211,11 @@ impl Bridge {
         self.engine.use_model(name).await.map(drop).map_err(|error| error.to_string())
     }
 
-    pub fn export(&self, path: PathBuf) {
+    pub fn export(&self, path: &Path) {
         drop(self.engine.export(path));
     }
 
-    pub fn import(&self, path: PathBuf) {
+    pub fn import(&self, path: &Path) {
         drop(self.engine.import(path));
     }
 

@@ -28,7 +28,7 @@ pub use library::{LibraryState, LibraryTab, ROW_PX};
 pub use monitor::{Chart, Monitor, Reason};
 pub use notices::{Notice, NoticeAction, NoticeTone, Notices, Undo};
 pub use open_document::{OpenDocument, Target};
-pub use options::{Asking, Options};
+pub use options::{Asking, Measured, Options};
 pub use overlay::{Hint, Overlay, zoomed};
 pub use page_rows::{PageGroup, PageRows};
 pub use palette::{Action, Choice, Group, Palette, Row, Shown};

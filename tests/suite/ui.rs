@@ -137,15 +137,11 @@ fn every_view_is_gone_through_by_keys_and_everything_has_a_name() {
     for (key, shows, reached) in keyboard::VIEWS {
         window.press(key);
         window.wait_for_part(shows, |part| part.says(shows));
-        let nameless = |part: &Part| part.focusable && part.name.trim().is_empty();
-        // The frame of the window itself is named by its title, and the page within it by the view.
-        let is_part =
-            |part: &&Part| !matches!(part.role.as_str(), "frame" | "document web" | "section");
-        let unnamed: Vec<Part> =
-            window.parts().into_iter().filter(nameless).filter(|part| is_part(&part)).collect();
+        let unnamed: Vec<Part> = window.parts().into_iter().filter(keyboard::is_nameless).collect();
         assert!(unnamed.is_empty(), "{key}: {unnamed:?}");
         let stops = keyboard::walk(&window);
-        let without_name: Vec<&Part> = stops.iter().filter(|stop| stop.name.is_empty()).collect();
+        let without_name: Vec<&Part> =
+            stops.iter().filter(|stop| keyboard::is_nameless(stop)).collect();
         assert!(without_name.is_empty(), "{key}: {without_name:?}");
         assert!(
             stops.iter().any(|stop| stop.says(reached)),

@@ -8,7 +8,7 @@ use lodestone::engine::Endpoint;
 
 use super::Session;
 use crate::ui::dom;
-use crate::ui::state::{Asking, NoticeTone, Undo, View};
+use crate::ui::state::{Asking, Measured, NoticeTone, Undo, View};
 
 /// Where figures are told unless somebody wrote another address into the settings.
 const METRICS_PORT: u16 = 9464;
@@ -91,7 +91,7 @@ impl Session {
         let (Some(asked), Some(bridge)) = (asked, self.bridge()) else { return };
         match asked {
             Asking::Clear => bridge.clear(),
-            Asking::Import(path) => bridge.import(path),
+            Asking::Import(path) => bridge.import(&path),
             Asking::Switch(name) => {
                 spawn_forever(async move {
                     if let Err(problem) = bridge.use_model(name).await {
@@ -112,7 +112,7 @@ impl Session {
     }
 
     /// Makes a model known: a folder, or a name on the hub, which is fetched.
-    pub fn add_model(mut self, what: String) {
+    pub fn add_model(mut self, what: &str) {
         let what = what.trim().to_owned();
         let Some(bridge) = self.bridge().filter(|_| !what.is_empty()) else { return };
         if self.options.peek().fetching.is_some() {
@@ -151,7 +151,7 @@ impl Session {
         let dialog = rfd::AsyncFileDialog::new().set_title("Folder of a model");
         spawn_forever(async move {
             if let Some(folder) = dialog.pick_folder().await {
-                self.add_model(folder.path().display().to_string());
+                self.add_model(&folder.path().display().to_string());
             }
         });
     }
@@ -162,7 +162,7 @@ impl Session {
             rfd::AsyncFileDialog::new().set_title("Export the index").set_file_name(EXPORT_NAME);
         spawn_forever(async move {
             if let Some(file) = dialog.save_file().await {
-                bridge.export(file.path().to_path_buf());
+                bridge.export(file.path());
             }
         });
     }
@@ -199,7 +199,8 @@ impl Session {
             let mut options = self.options.write();
             options.measuring = false;
             match measured {
-                Ok(measured) => options.measured = Some(measured),
+                Ok(Some(measured)) => options.measured = Measured::As(measured),
+                Ok(None) => options.measured = Measured::Nothing,
                 Err(problem) => {
                     drop(options);
                     self.notify(NoticeTone::Warning, problem);

@@ -40,8 +40,8 @@ impl Session {
             // What cannot be listed is not found; everything else is.
             let sites = bridge.sites().await.unwrap_or_default();
             let documents = bridge.library().await.unwrap_or_default();
-            let rows = tokio::task::spawn_blocking(|| {
-                let sites: Vec<Row> = sites.into_iter().map(site).collect();
+            let rows = tokio::task::spawn_blocking(move || {
+                let sites: Vec<Row> = sites.iter().map(site).collect();
                 let documents: Vec<Row> = documents.into_iter().map(document).collect();
                 (sites, documents)
             });
@@ -143,7 +143,7 @@ impl Session {
     }
 }
 
-fn site(site: SiteView) -> Row {
+fn site(site: &SiteView) -> Row {
     Row {
         text: site_name(&site.start),
         place: None,

@@ -29,7 +29,7 @@ pub fn score(typed: &str, name: &str) -> Option<i32> {
         score += if name.len() == letters.len() { WHOLE } else { PREFIX };
     }
     // Of two names that fit alike the shorter one.
-    Some(score * 64 - (name.len().min(63) as i32))
+    Some(score * 64 - i32::try_from(name.len().min(63)).unwrap_or(63))
 }
 
 /// Which characters of `name` are the typed ones.

@@ -104,8 +104,8 @@ impl Notices {
                 let action = failed.map(NoticeAction::ShowFailed);
                 return Some(self.add(NoticeTone::Quiet, crawled(report), action));
             }
-            JobOutcome::Exported { bytes: size, .. } => {
-                (NoticeTone::Quiet, format!("The index was exported, {}.", bytes(*size)), 0)
+            JobOutcome::Exported { bytes: written, .. } => {
+                (NoticeTone::Quiet, format!("The index was exported, {}.", bytes(*written)), 0)
             }
             JobOutcome::Imported { documents } => {
                 let text = format!("Imported {}.", counted(*documents, "document"));

@@ -10,8 +10,7 @@ pub struct Options {
     pub fetch_trouble: Option<String>,
     pub endpoint: Endpoint,
     pub measuring: bool,
-    /// `Some(None)` where nothing was there to be measured.
-    pub measured: Option<Option<SelfMeasurement>>,
+    pub measured: Measured,
     pub testing: bool,
     pub tested: Option<Diagnosis>,
     /// A pattern that cannot be read, and why.
@@ -20,6 +19,16 @@ pub struct Options {
     pub data_bytes: Option<u64>,
     /// What waits for a second word.
     pub asking: Option<Asking>,
+}
+
+/// What came of a self-measurement.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum Measured {
+    #[default]
+    NotYet,
+    /// Nothing was there to be measured.
+    Nothing,
+    As(SelfMeasurement),
 }
 
 /// What cannot be undone, or costs much, and is therefore asked about once.

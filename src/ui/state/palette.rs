@@ -166,8 +166,8 @@ impl Palette {
     /// Moves the selection; behind the last comes the first.
     pub fn step(&mut self, by: isize) {
         if !self.shown.is_empty() {
-            let rows = self.shown.len() as isize;
-            self.selected = (self.selected as isize + by).rem_euclid(rows) as usize;
+            let rows = self.shown.len().cast_signed();
+            self.selected = (self.selected.cast_signed() + by).rem_euclid(rows) as usize;
         }
     }
 

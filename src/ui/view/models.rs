@@ -29,7 +29,7 @@ pub fn Models() -> Element {
                 class: "add-model",
                 onsubmit: move |event| {
                     event.prevent_default();
-                    session.add_model(what.peek().clone());
+                    session.add_model(&what.peek());
                 },
                 span { class: "field",
                     input {
@@ -54,7 +54,7 @@ pub fn Models() -> Element {
                     label: "Add this model; nothing changes until you choose it",
                     tone: "plain",
                     disabled: is_busy,
-                    onpress: move |()| session.add_model(what.peek().clone()),
+                    onpress: move |()| session.add_model(&what.peek()),
                 }
                 Button {
                     id: "model-folder",

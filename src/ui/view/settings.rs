@@ -10,7 +10,7 @@ use super::models::Models;
 use super::setting::{Choose, Setting};
 use super::use_session;
 use crate::ui::keys::Zoom;
-use crate::ui::state::{Overlay, View};
+use crate::ui::state::{Measured, Overlay, View};
 use crate::ui::wording::{bytes, count, counted, milliseconds};
 
 /// Memory budgets to choose from, in MB.
@@ -188,10 +188,12 @@ fn Checks() -> Element {
     let options = session.options.read();
     let measuring = options.measuring;
     let measured = match &options.measured {
-        None => "Asks the vector index and an exact scan the same, and searches for 60 titles"
-            .to_owned(),
-        Some(None) => "Nothing is indexed yet, so there is nothing to measure.".to_owned(),
-        Some(Some(measured)) => measurement(measured),
+        Measured::NotYet => {
+            "Asks the vector index and an exact scan the same, and searches for 60 titles"
+                .to_owned()
+        }
+        Measured::Nothing => "Nothing is indexed yet, so there is nothing to measure.".to_owned(),
+        Measured::As(measured) => measurement(measured),
     };
     let (on, address) = match &options.endpoint {
         Endpoint::Off => (
