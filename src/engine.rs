@@ -12,9 +12,11 @@ mod evaluation;
 mod event;
 mod follow;
 mod golden;
+mod history;
 mod indexing;
 mod jobs;
 mod loaded;
+mod measurement;
 mod metrics;
 mod model;
 mod recall;
@@ -22,6 +24,7 @@ mod runtime;
 mod shelf;
 mod stamp;
 mod switch;
+mod transfer;
 mod view;
 mod watching;
 
@@ -35,7 +38,7 @@ pub use crate::ingest::{
 };
 pub use crate::platform::LimitedAllocator;
 pub use crate::search::{Coverage, SearchMode, SearchRequest, SearchResponse};
-pub use crate::storage::{PageFilter, PageState, PageView, QueueCounts};
+pub use crate::storage::{EndedJob, JobEnd, PageFilter, PageState, PageView, QueueCounts};
 pub use crate::telemetry::{self, Sample};
 pub use chat::{ChatAnswer, ChatEnd, ChatOptions};
 pub use crawling::{CrawlReport, PageList, PageTrouble, SiteId, SiteState, SiteView, at_passage};
@@ -48,6 +51,7 @@ pub use evaluation::{
 pub use event::{EngineEvent, JobId, JobOutcome, ModelState};
 pub use golden::{GoldenMeasurement, GoldenSet, StarredAnswer};
 pub use jobs::Job;
+pub use measurement::SelfMeasurement;
 pub use metrics::{
     CrawlMetrics, DiskMetrics, EmbeddingMetrics, Endpoint, EndpointError, IngestMetrics, Latency,
     MemoryMetrics, Metrics, SearchMetrics,
@@ -333,6 +337,7 @@ impl Engine {
         let inner = Arc::clone(&self.inner);
         let report = self
             .run_blocking(move || {
+                let removed_names = sources.clone();
                 let mut report = RemoveReport::default();
                 for name in sources {
                     let removed = remove_one(&inner.store, &name)?;
@@ -341,6 +346,7 @@ impl Engine {
                     }
                     report.removed += removed.unwrap_or(0);
                 }
+                history::forget(&inner.store, &removed_names)?;
                 Ok(report)
             })
             .await?;

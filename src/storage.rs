@@ -18,6 +18,7 @@ mod condition;
 mod error;
 mod frontier;
 mod golden;
+mod history;
 mod lease;
 mod ledger;
 mod model;
@@ -30,6 +31,7 @@ mod reuse;
 mod schema;
 mod site;
 mod switch;
+mod transfer;
 mod vectors;
 mod write;
 
@@ -50,6 +52,7 @@ pub use frontier::{
     PageAnswer, PageState, QueuedPage, SettledPage, SettledPages, SitemapPage, Taken, Verdict,
 };
 pub use golden::{Measurement, Star};
+pub use history::{EndedJob, JobEnd};
 pub use lease::ModelLease;
 pub use ledger::{FileStamp, Root, SkippedSource};
 pub use model::{EmbeddingModel, ModelKey, ModelUse, StoredModel};
@@ -61,6 +64,7 @@ pub use queue::{
 pub use reuse::Twin;
 pub use site::{CrawlKey, SiteKey, SiteLease, StoredSite};
 pub use switch::{DocumentVersion, NewVectors, Switch, SwitchEnd};
+pub use transfer::{Interrupt, StagedStore, Transferred};
 pub use write::Settled;
 
 use std::fs::{self, File};

@@ -59,6 +59,19 @@
     if (changed && top?.line.isConnected) target.scrollTop += place(top.line, target) - top.above;
   });
 
+  // What had the focus before something was laid over the window.
+  let before = null;
+  // Keys stay in what lies over the window: Tab goes round in it.
+  document.addEventListener("keydown", (event) => {
+    const dialog = document.querySelector("[role=dialog]");
+    if (event.key !== "Tab" || !dialog) return;
+    const stops = [...dialog.querySelectorAll("button:not(:disabled), input, [tabindex='0']")];
+    const at = stops.indexOf(document.activeElement);
+    const to = event.shiftKey ? (at <= 0 ? stops.length - 1 : at - 1) : (at + 1) % stops.length;
+    stops[to]?.focus();
+    event.preventDefault();
+  }, { capture: true });
+
   window.lodestone = {
     // The passage starts in the upper part of the reader; when what answers best in it would then
     // be out of sight, that comes to the middle instead.
@@ -90,6 +103,15 @@
       if (at < 0 && by > 0) rows[Math.max(visible, 0)]?.focus();
       else if (at === 0 && by < 0) document.getElementById(box)?.focus();
       else if (at >= 0) rows[Math.min(Math.max(at + by, 0), rows.length - 1)].focus();
+    },
+    rememberFocus() {
+      const focused = document.activeElement;
+      if (!focused?.closest?.("[role=dialog]")) before = focused;
+    },
+    returnFocus(box) {
+      const to = before?.isConnected && before !== document.body ? before : null;
+      before = null;
+      (to ?? document.getElementById(box))?.focus?.({ preventScroll: true });
     },
     loadFonts() {
       for (const face of document.fonts) face.load();

@@ -62,6 +62,10 @@ pub enum Command {
     Search(SearchArguments),
     /// Show what is indexed, with which model, and its size on disk
     Status,
+    /// Write the whole index into one file, from which another machine can take it
+    Export(ExportArguments),
+    /// Take the index of such a file in place of the one that is here
+    Import(ImportArguments),
     /// Forget files, folders and sites, entirely
     Remove(RemoveArguments),
     /// Keep files and folders up to date while the application or `lode daemon` runs
@@ -245,6 +249,23 @@ pub struct SearchArguments {
     /// Show copies and versions of a document once, with the number of the others
     #[arg(long)]
     pub fold: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct ExportArguments {
+    /// Gets the index as it is now; it holds the text of what is indexed
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub struct ImportArguments {
+    /// What lode export has written
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// Forget what is indexed here
+    #[arg(long)]
+    pub replace: bool,
 }
 
 #[derive(Debug, Args)]

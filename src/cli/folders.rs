@@ -106,7 +106,10 @@ fn say(output: &Output, event: &EngineEvent) -> Result<(), Failure> {
             | JobOutcome::Switched { report, .. } => output.print(report, index::render)?,
             JobOutcome::Failed { reason } => eprintln!("lode: {}", one_line(reason)),
             JobOutcome::Crawled(report) => output.print(report, crawl::render)?,
-            JobOutcome::SwitchPaused { .. } => {}
+            JobOutcome::SwitchPaused { .. }
+            | JobOutcome::Exported { .. }
+            | JobOutcome::Imported { .. }
+            | JobOutcome::Cleared => {}
         },
         EngineEvent::Pace(Pace::Paused) => eprintln!("lode: indexing is paused"),
         EngineEvent::Pace(Pace::Half) => eprintln!("lode: indexing goes slowly, on battery"),

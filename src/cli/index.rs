@@ -36,7 +36,11 @@ pub fn finish(output: &Output, outcome: JobOutcome) -> Result<Exit, Failure> {
         | JobOutcome::Updated(report)
         | JobOutcome::Switched { report, .. } => (report, false),
         JobOutcome::Cancelled(report) => (report, true),
-        JobOutcome::SwitchPaused { .. } | JobOutcome::Crawled(_) => (IngestReport::default(), true),
+        JobOutcome::SwitchPaused { .. }
+        | JobOutcome::Crawled(_)
+        | JobOutcome::Exported { .. }
+        | JobOutcome::Imported { .. }
+        | JobOutcome::Cleared => (IngestReport::default(), true),
         JobOutcome::Failed { reason } => return Err(Failure::environment(anyhow::anyhow!(reason))),
     };
     output.print(&report, render)?;

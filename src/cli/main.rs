@@ -17,6 +17,7 @@ mod progress;
 mod remove;
 mod search;
 mod status;
+mod transfer;
 
 use std::process::ExitCode;
 
@@ -64,6 +65,8 @@ fn run(arguments: Arguments) -> Result<Exit, Failure> {
             Command::Crawl(arguments) => crawl::run(&common, &output, arguments).await,
             Command::Search(arguments) => search::run(&common, &output, arguments).await,
             Command::Status => status::run(&common, &output).await,
+            Command::Export(arguments) => transfer::export(&common, &output, arguments).await,
+            Command::Import(arguments) => transfer::import(&common, &output, arguments).await,
             Command::Remove(arguments) => remove::run(&common, &output, arguments).await,
             Command::Watch(arguments) => folders::watch(&common, &output, arguments, true).await,
             Command::Unwatch(arguments) => folders::watch(&common, &output, arguments, false).await,

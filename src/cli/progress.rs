@@ -80,6 +80,11 @@ impl FetchBar {
 /// Files, speed, time left and the file in hand.
 fn describe(progress: &JobProgress) -> String {
     let JobProgress { files_done, files_total, tokens_per_second, seconds_left, .. } = progress;
+    // A transfer has no files.
+    if *files_total == 0 && progress.bytes_total > 0 {
+        let [done, total] = [progress.bytes_done, progress.bytes_total].map(figures::bytes);
+        return format!("{done} of {total}");
+    }
     // While folders are being listed the total still grows.
     let growing = if progress.scanning { "+" } else { "" };
     let mut parts = vec![format!(

@@ -35,6 +35,10 @@ pub struct Settings {
     /// Where figures can be read in the text format of Prometheus, on this machine alone; off unless a
     /// person turned it on.
     pub metrics_address: Option<SocketAddr>,
+    /// Size of everything in the window, in percent.
+    pub zoom_percent: u16,
+    /// Whether the hints of the first start were put away.
+    pub hints_seen: bool,
 }
 
 /// A window on the desktop, in physical pixels.
@@ -76,6 +80,8 @@ impl Default for Settings {
             memory_mb: limits.memory_bytes >> 20,
             file_mb_max: limits.file_bytes_max >> 20,
             metrics_address: None,
+            zoom_percent: 100,
+            hints_seen: false,
         }
     }
 }

@@ -92,6 +92,11 @@ impl Crawls {
         self.lock().get(&site)?.figures.clone()
     }
 
+    /// Keeps crawls from beginning until what this gives is dropped, after those that run.
+    pub(super) async fn stand_still(&self) -> Option<tokio::sync::OwnedSemaphorePermit> {
+        Arc::clone(&self.turns).acquire_many_owned(CRAWLS_MAX).await.ok()
+    }
+
     /// Waits for the running crawls.
     pub(super) async fn idle(&self) {
         // Nobody closes it.

@@ -1,3 +1,5 @@
+use std::path::PathBuf;
+
 use serde::Serialize;
 use tracing::{info, warn};
 
@@ -75,6 +77,17 @@ pub enum JobOutcome {
     SwitchPaused {
         model: String,
     },
+    /// The index was written into a file.
+    Exported {
+        path: PathBuf,
+        bytes: u64,
+    },
+    /// The index is that of a file now.
+    Imported {
+        documents: u64,
+    },
+    /// Nothing is indexed any more.
+    Cleared,
     Failed {
         reason: String,
     },
@@ -116,6 +129,9 @@ impl JobOutcome {
                 info!(job, ?end, pages, unchanged, failed, seconds, "job finished");
             }
             Self::SwitchPaused { model } => info!(job, model, "switch paused"),
+            Self::Exported { .. } => info!(job, end = "exported", "job finished"),
+            Self::Imported { .. } => info!(job, end = "imported", "job finished"),
+            Self::Cleared => info!(job, end = "cleared", "job finished"),
             Self::Failed { reason } => warn!(job, reason, "job failed"),
         }
     }

@@ -3,9 +3,10 @@ use std::future::Future;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use tokio::sync::{oneshot, watch};
+use tokio::sync::{OwnedMutexGuard, oneshot, watch};
 
-use super::{Engine, EngineError, EngineEvent, JobId, JobOutcome};
+use super::{Engine, EngineError, EngineEvent, JobId, JobOutcome, history};
+use crate::platform;
 
 /// A job in the background. Dropping the handle does not stop it.
 #[derive(Debug)]
@@ -87,6 +88,18 @@ impl Jobs {
         });
     }
 
+    /// Ends every other job, and keeps those to come from beginning until what this gives is dropped.
+    pub(super) async fn stand_still(&self, but: JobId) -> [OwnedMutexGuard<()>; 3] {
+        for (job, cancel) in self.lock().iter() {
+            if *job != but {
+                cancel.send_replace(true);
+            }
+        }
+        let turns = [&self.turn, &self.changes_turn, &self.switching].map(Arc::clone);
+        let [turn, changes, switching] = turns;
+        [turn.lock_owned().await, changes.lock_owned().await, switching.lock_owned().await]
+    }
+
     /// Waits for the running jobs; those behind them were cancelled before.
     pub(super) async fn idle(&self) {
         drop(self.turn.lock().await);
@@ -116,10 +129,12 @@ where
     let (sender, outcome) = oneshot::channel();
     let (engine, running) = (engine.clone(), cancel.subscribe());
     engine.clone().spawn_job(async move {
-        engine.emit(EngineEvent::JobStarted { job: id, label });
+        let started_at = platform::now_seconds();
+        engine.emit(EngineEvent::JobStarted { job: id, label: label.clone() });
         let outcome = body(engine.clone(), id, running).await;
         let outcome =
             outcome.unwrap_or_else(|error| JobOutcome::Failed { reason: error.to_string() });
+        history::keep(&engine, label, started_at, &outcome).await;
         engine.inner.jobs.lock().remove(&id);
         engine.emit(EngineEvent::JobFinished { job: id, outcome: outcome.clone() });
         // The handle may be gone; the event tells whoever listens.

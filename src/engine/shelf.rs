@@ -3,8 +3,8 @@
 
 use serde::Serialize;
 
-use super::EngineError;
 use super::loaded::name_of;
+use super::{Engine, EngineError};
 use crate::config::{Config, Settings};
 use crate::inference::registry::{self, Hub, KnownModel, KnownModelKind, RegistryError};
 use crate::storage::Store;
@@ -99,4 +99,37 @@ fn entry(config: &Config, store: &Store, known: KnownModel) -> Result<ModelEntry
         (None, None) => ModelEntryState::Available,
     };
     Ok(ModelEntry { name, kind, dim, bytes, folder: files.folder().map(Into::into), state })
+}
+
+impl Engine {
+    /// As [`models`], in the background.
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn models(&self) -> Result<Vec<ModelEntry>, EngineError> {
+        let config = self.inner.config.clone();
+        self.run_blocking(move || models(&config)).await
+    }
+
+    /// As [`add_model`], in the background.
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn add_model(
+        &self,
+        what: String,
+        progress: impl FnMut(FetchProgress) + Send + 'static,
+    ) -> Result<ModelEntry, EngineError> {
+        let config = self.inner.config.clone();
+        self.run_blocking(move || add_model(&config, &what, progress)).await
+    }
+
+    /// As [`remove_model`], in the background.
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn remove_model(&self, name: String) -> Result<(), EngineError> {
+        let config = self.inner.config.clone();
+        self.run_blocking(move || remove_model(&config, &name)).await
+    }
 }

@@ -48,6 +48,12 @@ pub enum StorageError {
     ModelChanged { model: String },
     #[error("the switch to {model} was given up or is over")]
     NotPending { model: String },
+    #[error("{path} is no export of an index: {detail}; nothing was changed")]
+    NoExport { path: PathBuf, detail: String },
+    #[error("{path} cannot be {what}: {source}")]
+    Transfer { path: PathBuf, what: &'static str, source: io::Error },
+    #[error("stopped before the end; nothing was changed")]
+    Interrupted,
     #[error("no model has been chosen for {path}; a document can be stored only after that")]
     NoModel { path: PathBuf },
 }

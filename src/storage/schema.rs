@@ -17,6 +17,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("schema/v3.sql"),
     include_str!("schema/v4.sql"),
     include_str!("schema/v5.sql"),
+    include_str!("schema/v6.sql"),
 ];
 
 /// Makes the file or brings it to this format, and returns the connection that writes.
@@ -63,6 +64,12 @@ pub(super) fn open_reader(path: &Path, busy_timeout: Duration) -> rusqlite::Resu
     connection.execute_batch("PRAGMA query_only = ON;")?;
     connection.set_prepared_statement_cache_capacity(64);
     Ok(connection)
+}
+
+/// Whether the file of this connection is one of ours, of whichever format.
+pub(super) fn is_ours(connection: &Connection) -> rusqlite::Result<bool> {
+    let application: i64 = connection.query_row("PRAGMA application_id", [], |row| row.get(0))?;
+    Ok(application == APPLICATION_ID)
 }
 
 fn refuse_strangers(connection: &Connection, path: &Path) -> Result<(), StorageError> {

@@ -145,7 +145,9 @@ mod tests {
 
     fn of(micros: &[u64]) -> Histogram {
         let mut histogram = Histogram::default();
-        micros.iter().for_each(|micros| histogram.record(Duration::from_micros(*micros)));
+        for micros in micros {
+            histogram.record(Duration::from_micros(*micros));
+        }
         histogram
     }
 

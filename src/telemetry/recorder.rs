@@ -144,7 +144,9 @@ mod tests {
         let recorder = Recorder::default();
         for (at, stage) in Stage::ALL.into_iter().enumerate() {
             assert_eq!(stage as usize, at);
-            (0..=at).for_each(|_| recorder.record(stage, Duration::from_millis(3)));
+            for _ in 0..=at {
+                recorder.record(stage, Duration::from_millis(3));
+            }
         }
         for (at, stage) in Stage::ALL.into_iter().enumerate() {
             assert_eq!(recorder.total(stage).count(), at as u64 + 1);

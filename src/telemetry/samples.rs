@@ -95,7 +95,8 @@ mod tests {
     #[test]
     fn the_oldest_second_goes() {
         let mut samples = Samples::default();
-        for at in 0..=SAMPLES_MAX as i64 + 5 {
+        let last = i64::try_from(SAMPLES_MAX).unwrap() + 5;
+        for at in 0..=last {
             samples.take(at, 0, Totals::default());
         }
         let kept = samples.kept();

@@ -1,16 +1,18 @@
 //! The one bridge between the engine and what is on screen: calls go out as futures, events come in
 //! and wake the window.
 
+use std::net::SocketAddr;
 use std::ops::Range;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc;
 use std::time::Duration;
 
 use lodestone::config::Config;
 use lodestone::data::{CrawlRules, DocumentId, Source};
 use lodestone::engine::{
-    DocumentView, Engine, EngineEvent, GoldenSet, JobId, LibraryEntry, PageFilter, PageList,
-    SearchRequest, SearchResponse, SiteId, SiteView, Status,
+    Diagnosis, DocumentView, EndedJob, Endpoint, Engine, EngineEvent, FetchProgress, GoldenSet,
+    JobId, LibraryEntry, Metrics, ModelEntry, PageFilter, PageList, Sample, SearchRequest,
+    SearchResponse, SelfMeasurement, SiteId, SiteView, Status,
 };
 use tokio::sync::broadcast::{Receiver, error::RecvError};
 
@@ -174,6 +176,67 @@ impl Bridge {
 
     pub async fn remove_site(&self, site: SiteId) -> Result<u64, String> {
         self.engine.remove_site(site).await.map_err(|error| error.to_string())
+    }
+
+    pub async fn metrics(&self) -> Result<(Vec<Sample>, Metrics), String> {
+        let metrics = self.engine.metrics().await.map_err(|error| error.to_string())?;
+        Ok((self.engine.samples(), metrics))
+    }
+
+    pub async fn history(&self, limit: usize) -> Result<Vec<EndedJob>, String> {
+        self.engine.history(limit).await.map_err(|error| error.to_string())
+    }
+
+    pub async fn forget_history(&self) -> Result<(), String> {
+        self.engine.forget_history().await.map(drop).map_err(|error| error.to_string())
+    }
+
+    pub async fn models(&self) -> Result<Vec<ModelEntry>, String> {
+        self.engine.models().await.map_err(|error| error.to_string())
+    }
+
+    pub async fn add_model(
+        &self,
+        what: String,
+        progress: impl FnMut(FetchProgress) + Send + 'static,
+    ) -> Result<ModelEntry, String> {
+        self.engine.add_model(what, progress).await.map_err(|error| error.to_string())
+    }
+
+    pub async fn remove_model(&self, name: String) -> Result<(), String> {
+        self.engine.remove_model(name).await.map_err(|error| error.to_string())
+    }
+
+    pub async fn use_model(&self, name: String) -> Result<(), String> {
+        self.engine.use_model(name).await.map(drop).map_err(|error| error.to_string())
+    }
+
+    pub fn export(&self, path: &Path) {
+        drop(self.engine.export(path));
+    }
+
+    pub fn import(&self, path: &Path) {
+        drop(self.engine.import(path));
+    }
+
+    pub fn clear(&self) {
+        drop(self.engine.clear());
+    }
+
+    pub async fn measure(&self) -> Result<Option<SelfMeasurement>, String> {
+        self.engine.measure().await.map_err(|error| error.to_string())
+    }
+
+    pub async fn diagnose(&self) -> Result<Diagnosis, String> {
+        self.engine.diagnose(false).await.map_err(|error| error.to_string())
+    }
+
+    pub fn endpoint(&self) -> Endpoint {
+        self.engine.metrics_endpoint()
+    }
+
+    pub async fn tell_metrics(&self, address: Option<SocketAddr>) -> Result<Endpoint, String> {
+        self.engine.tell_metrics(address).await.map_err(|error| error.to_string())
     }
 
     pub fn cancel(&self, job: JobId) {

@@ -45,12 +45,28 @@ pub fn load_fonts() {
     run("window.lodestone.loadFonts();");
 }
 
+/// Makes everything in the page this much larger, as a browser does.
+pub fn zoom(factor: f64) {
+    // The engine of the page says whether it can; a window without one is a test.
+    let _ = dioxus::desktop::window().webview.zoom(factor);
+}
+
 /// Scrolls as little as needed to bring an element into view.
 pub fn bring_into_view(id: &str) {
     run(&format!(
         "document.getElementById({})?.scrollIntoView({{ block: 'nearest' }});",
         json!(id)
     ));
+}
+
+/// Keeps in mind what has the focus, before something is laid over it.
+pub fn remember_focus() {
+    run("window.lodestone.rememberFocus();");
+}
+
+/// Gives the focus back to what had it, or to the box of the view where that has gone.
+pub fn return_focus(or_id: &str) {
+    run(&format!("window.lodestone.returnFocus({});", json!(or_id)));
 }
 
 fn run(script: &str) {

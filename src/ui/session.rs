@@ -1,9 +1,12 @@
 //! Everything on screen as signals of plain structs, and the actions that components call.
 
+mod activity;
 mod golden;
 mod index;
 mod library;
 mod open;
+mod options;
+mod overlay;
 mod read;
 mod search;
 mod web;
@@ -21,8 +24,8 @@ use super::bridge::{self, Bridge};
 use super::dom;
 use super::keys::Command;
 use super::state::{
-    Activity, GoldenState, Health, LibraryState, NoticeAction, NoticeTone, Notices, Pane,
-    ReaderState, SearchState, View, WebState,
+    Activity, GoldenState, Health, LibraryState, Monitor, NoticeAction, NoticeTone, Notices,
+    Options, Overlay, Palette, Pane, ReaderState, SearchState, Undo, View, WebState,
 };
 
 /// Whether the index can be used.
@@ -48,6 +51,10 @@ pub struct Session {
     pub notices: Signal<Notices>,
     pub settings: Signal<Settings>,
     pub pane: Signal<Pane>,
+    pub monitor: Signal<Monitor>,
+    pub options: Signal<Options>,
+    pub palette: Signal<Palette>,
+    pub overlay: Signal<Option<Overlay>>,
     data_dir: CopyValue<Result<PathBuf, String>>,
     bridge: CopyValue<Option<Bridge>>,
     /// Whether an icon in the tray stays when the window closes.
@@ -78,6 +85,10 @@ impl Session {
             activity: signal(Activity::default()),
             health: signal(Health::default()),
             notices: signal(Notices::default()),
+            monitor: signal(Monitor::default()),
+            options: signal(Options::default()),
+            palette: signal(Palette::default()),
+            overlay: signal(None),
             pane: signal(Pane::new(settings.reader_share)),
             settings: signal(settings),
             data_dir: value(data_dir),
@@ -100,8 +111,11 @@ impl Session {
         self.fulfill(waiting);
         self.refresh_golden();
         self.search_again();
-        if *self.view.peek() == View::Web {
-            self.refresh_web();
+        match *self.view.peek() {
+            View::Web => self.refresh_web(),
+            View::Activity => self.refresh_activity(),
+            View::Settings => self.refresh_options(),
+            View::Search | View::Library => {}
         }
     }
 
@@ -154,6 +168,9 @@ impl Session {
             Command::Step(by) => self.step(by),
             Command::Back => self.back(),
             Command::Show(view) => self.show(view),
+            Command::Palette => self.open_palette(),
+            Command::CheatSheet => self.open_overlay(Overlay::CheatSheet),
+            Command::Zoom(zoom) => self.zoom(zoom),
         }
     }
 
@@ -164,6 +181,8 @@ impl Session {
         }
         self.view.set(view);
         self.reader.write().close();
+        let asked = self.search.peek().query().to_owned();
+        self.palette.write().asked(&asked);
         match view {
             View::Search => {
                 self.preview();
@@ -172,6 +191,8 @@ impl Session {
             }
             View::Library => self.refresh_library(),
             View::Web => self.refresh_web(),
+            View::Activity => self.refresh_activity(),
+            View::Settings => self.refresh_options(),
         }
     }
 
@@ -188,6 +209,7 @@ impl Session {
         match *self.view.peek() {
             View::Search if reading && !self.pane.peek().is_wide() => self.close_reader(),
             View::Search => self.clear_query(),
+            View::Activity | View::Settings => self.back_in_page(),
             View::Library | View::Web if reading => self.close_reader(),
             View::Web => self.back_in_web(),
             View::Library => self.clear_filter(),
@@ -199,10 +221,28 @@ impl Session {
         self.fade(&notice);
     }
 
+    /// Tells what was done, and how to take it back.
+    pub fn offer(mut self, text: String, undo: Option<Undo>) {
+        let action = undo.map(NoticeAction::Undo);
+        let notice = self.notices.write().add(NoticeTone::Quiet, text, action);
+        self.fade(&notice);
+    }
+
     pub fn act(self, action: NoticeAction) {
         match action {
+            NoticeAction::Undo(undo) => self.undo(undo),
             NoticeAction::ShowSkipped => self.show_skipped(),
             NoticeAction::ShowFailed(site) => self.show_failed(site),
+        }
+    }
+
+    fn undo(self, undo: Undo) {
+        match undo {
+            Undo::Index(path) => self.index(vec![path]),
+            Undo::Star { query, source } => self.star(query, source, true),
+            Undo::Exclusions(before) => {
+                self.change_settings(move |settings| settings.exclusions.clone_from(&before));
+            }
         }
     }
 

@@ -2,25 +2,40 @@
 
 #![expect(unused_qualifications, reason = "rsx! writes event attributes with full paths")]
 
+mod about;
+mod activity;
 mod activity_strip;
 mod app;
 mod block;
 mod button;
 mod card;
+mod chart;
+mod cheat_sheet;
+mod data_settings;
+mod dialog;
 mod drop_target;
 mod empty;
+mod exclusions;
 mod folders;
 mod golden;
+mod hints;
 mod icon;
+mod keyboard;
 mod library;
 mod library_row;
+mod models;
 mod notices;
+mod overlay;
 mod page_row;
+mod palette;
 mod presence;
 mod rail;
 mod reader;
 mod results;
+mod running_job;
 mod search;
+mod setting;
+mod settings;
 mod site_form;
 mod site_page;
 mod site_row;

@@ -1,14 +1,20 @@
 //! Numbers, dates, places and reasons in words, as a person reads them on screen.
 
 mod amount;
+mod diagnostics;
+mod job;
 mod measured;
+mod model;
 mod place;
 mod site;
 mod time;
 mod why;
 
 pub use amount::{bytes, count, counted};
+pub use diagnostics::diagnostics;
+pub use job::{job_result, latency, milliseconds, took};
 pub use measured::measured_lines;
+pub use model::{model_facts, switch_cost};
 pub use place::{also_in, breadcrumb, drop_label, is_address, open_label, type_name};
 pub use site::{
     coverage, findings_lines, group_name, page_standing, pages_per_second, pages_wanted,

@@ -15,11 +15,13 @@ mod figures;
 #[cfg(unix)]
 mod interrupt;
 mod lode;
+mod metrics;
 mod placement;
 mod process;
 mod readers;
 mod switch;
 mod tiny_model;
+mod transfer;
 #[cfg(all(feature = "desktop", target_os = "linux"))]
 mod ui;
 mod watch;

@@ -5,11 +5,12 @@
 //! are missing fails and names the package.
 
 mod drag_source;
+mod keyboard;
 mod screen;
 mod xvfb_session;
 
 use drag_source::DragSource;
-use screen::Window;
+use screen::{Part, Window};
 use xvfb_session::XvfbSession;
 
 use std::fs;
@@ -115,5 +116,53 @@ fn a_typed_address_becomes_a_site_whose_pages_are_listed_and_open() {
     window.press("Return");
     window.wait_for_part("its text in the reader", |part| {
         part.role == "paragraph" && part.says("following the moon")
+    });
+}
+
+/// No mouse and no sight: every view is reached by its key, Tab goes round in it, and whatever takes the
+/// focus says what it is.
+#[test]
+#[ignore = "needs a display: run scripts/test"]
+fn every_view_is_gone_through_by_keys_and_everything_has_a_name() {
+    let files = tempfile::tempdir().unwrap();
+    for (name, text) in FILES.iter().filter(|(name, _)| !name.contains('/')) {
+        fs::write(files.path().join(name), text).unwrap();
+    }
+    let data = tempfile::tempdir().unwrap();
+    Lode::new(data.path()).json(&["index".as_ref(), files.path().as_os_str()]);
+    let session = XvfbSession::start();
+    let window = open(&session, data.path());
+    window.wait_for_part("the search field", |part| part.role == "entry");
+
+    for (key, shows, reached) in keyboard::VIEWS {
+        window.press(key);
+        window.wait_for_part(shows, |part| part.says(shows));
+        let unnamed: Vec<Part> = window.parts().into_iter().filter(keyboard::is_nameless).collect();
+        assert!(unnamed.is_empty(), "{key}: {unnamed:?}");
+        let stops = keyboard::walk(&window);
+        let without_name: Vec<&Part> =
+            stops.iter().filter(|stop| keyboard::is_nameless(stop)).collect();
+        assert!(without_name.is_empty(), "{key}: {without_name:?}");
+        assert!(
+            stops.iter().any(|stop| stop.says(reached)),
+            "{key} never reaches {reached}: {stops:?}"
+        );
+    }
+
+    // From the palette to what it leads to, and back out.
+    window.press("ctrl+k");
+    window.wait_for_part("the palette", |part| {
+        part.role == "combo box" || part.says("What was found")
+    });
+    window.type_text("about lode");
+    window.wait_for_part("what was found", |part| part.says("About Lodestone"));
+    window.press("Return");
+    window
+        .wait_for_part("the dialog", |part| part.role == "dialog" && part.says("About Lodestone"));
+    let inside = keyboard::walk(&window);
+    assert!(inside.iter().all(|stop| !stop.says("Choose folders")), "Tab stays in: {inside:?}");
+    window.press("Escape");
+    wait_for("the dialog to go", || {
+        (!window.parts().iter().any(|part| part.role == "dialog")).then_some(())
     });
 }

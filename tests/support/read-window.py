@@ -2,8 +2,8 @@
 
 usage: read-window.py APPLICATION
 
-Each entry has the role, the name (an accessible label, or what a button says), the text, and the
-place on the screen as x, y, width and height. What is hidden or scrolled away is left out. An
+Each entry has the role, the name (an accessible label, or what a button says), the text, whether it takes
+the focus and has it, and the place on the screen as x, y, width and height. What is hidden or scrolled away is left out. An
 application that is not known (yet) gives an empty list.
 """
 
@@ -42,6 +42,8 @@ def entries(accessible):
                 "role": accessible.get_role_name(),
                 "name": accessible.get_name() or "",
                 "text": text_of(accessible),
+                "focusable": states.contains(Atspi.StateType.FOCUSABLE),
+                "focused": states.contains(Atspi.StateType.FOCUSED),
                 **place,
             }
         children = [accessible.get_child_at_index(i) for i in range(accessible.get_child_count())]

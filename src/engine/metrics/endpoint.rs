@@ -27,7 +27,7 @@ const CONNECTIONS_MAX: usize = 8;
 const ASKS_WITHIN: Duration = Duration::from_secs(5);
 
 /// How long a connection may live.
-const CONNECTION_MAX: Duration = Duration::from_secs(60);
+const CONNECTION_MAX: Duration = Duration::from_mins(1);
 
 const PATH: &str = "/metrics";
 

@@ -3,7 +3,7 @@ use dioxus::prelude::*;
 use lodestone::data::Source;
 
 use super::Session;
-use crate::ui::state::NoticeTone;
+use crate::ui::state::{NoticeTone, Undo};
 
 impl Session {
     /// Loads the starred answers and what measuring by them gave.
@@ -27,8 +27,13 @@ impl Session {
     pub fn star(self, query: String, source: Source, starred: bool) {
         let Some(bridge) = self.bridge() else { return };
         spawn_forever(async move {
-            if let Err(problem) = bridge.star(query, source, starred).await {
-                self.notify(NoticeTone::Warning, problem);
+            match bridge.star(query.clone(), source.clone(), starred).await {
+                Err(problem) => self.notify(NoticeTone::Warning, problem),
+                Ok(()) if !starred => {
+                    let text = "The star was taken away.".to_owned();
+                    self.offer(text, Some(Undo::Star { query, source }));
+                }
+                Ok(()) => {}
             }
             self.refresh_golden();
         });

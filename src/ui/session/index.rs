@@ -15,7 +15,8 @@ use crate::ui::state::{Notice, NoticeTone, View};
 const REFRESH_AFTER: Duration = Duration::from_millis(500);
 /// Nobody dismisses a dialog faster.
 const DISMISSED_AFTER: Duration = Duration::from_millis(250);
-const NOTICE_STAYS: Duration = Duration::from_secs(6);
+/// How exactly a notice goes when its time is over.
+const NOTICE_STEP: Duration = Duration::from_millis(250);
 
 impl Session {
     /// Adds files and folders to the index; those that come while it opens are added once it is open.
@@ -158,6 +159,8 @@ impl Session {
                 View::Search => self.search_again(),
                 View::Library => self.refresh_library(),
                 View::Web => self.refresh_web(),
+                View::Activity => self.refresh_activity(),
+                View::Settings => self.refresh_options(),
             }
             self.refresh_health().await;
         });
@@ -175,12 +178,15 @@ impl Session {
     }
 
     pub(super) fn fade(mut self, notice: &Notice) {
-        if !notice.fades() {
-            return;
-        }
+        let Some(mut left) = notice.stays() else { return };
         let id = notice.id;
         spawn_forever(async move {
-            tokio::time::sleep(NOTICE_STAYS).await;
+            while !left.is_zero() {
+                tokio::time::sleep(NOTICE_STEP).await;
+                if !self.notices.peek().held {
+                    left = left.saturating_sub(NOTICE_STEP);
+                }
+            }
             self.notices.write().dismiss(id);
         });
     }

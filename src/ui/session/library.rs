@@ -6,7 +6,7 @@ use lodestone::data::DocumentId;
 
 use super::Session;
 use crate::ui::dom;
-use crate::ui::state::{LibraryTab, NoticeTone, View};
+use crate::ui::state::{LibraryTab, NoticeTone, Undo, View};
 
 impl Session {
     /// Loads the list of documents and of what could not be indexed.
@@ -80,7 +80,8 @@ impl Session {
             match bridge.remove(&entry.source).await {
                 Ok(()) => {
                     let text = format!("{} is no longer in the index.", entry.title);
-                    self.notify(NoticeTone::Quiet, text);
+                    let undo = entry.source.path().map(|path| Undo::Index(path.to_owned()));
+                    self.offer(text, undo);
                 }
                 Err(problem) => self.notify(NoticeTone::Warning, problem),
             }

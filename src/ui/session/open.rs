@@ -21,7 +21,7 @@ impl Session {
                 let hit = search.selected_hit()?;
                 Some(at_passage(&hit.document.source, &hit.passage.text))
             }
-            View::Library | View::Web => None,
+            View::Library | View::Web | View::Activity | View::Settings => None,
         }
     }
 

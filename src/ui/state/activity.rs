@@ -72,6 +72,11 @@ impl Activity {
         self.jobs.clear();
     }
 
+    /// Oldest first.
+    pub fn jobs(&self) -> &[JobView] {
+        &self.jobs
+    }
+
     pub fn current(&self) -> Option<&JobView> {
         self.jobs.first()
     }
@@ -118,6 +123,12 @@ impl JobView {
                 return format!("{done} done, {} to go", count(figures.queued));
             }
         };
+        // A transfer of the whole index has bytes alone.
+        if let (0, Work::Files(JobProgress { bytes_done, bytes_total: 1.., .. })) =
+            (*files_total, &self.work)
+        {
+            return format!("{} done", bytes(*bytes_done));
+        }
         if *files_total == 0 {
             return if *scanning { "Looking through folders" } else { "Starting" }.to_owned();
         }

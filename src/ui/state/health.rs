@@ -70,6 +70,26 @@ impl Health {
         }
     }
 
+    /// The device in use, and why it is not a better one.
+    pub fn device(&self) -> String {
+        match &self.model {
+            Some(ModelState::Ready { device, .. }) => device.clone(),
+            Some(ModelState::Failed { .. }) => "None: the model failed".to_owned(),
+            None | Some(ModelState::Loading { .. }) => "Being chosen".to_owned(),
+        }
+    }
+
+    pub fn model_name(&self) -> String {
+        match &self.model {
+            None => "Starting".to_owned(),
+            Some(
+                ModelState::Loading { model }
+                | ModelState::Ready { model, .. }
+                | ModelState::Failed { model, .. },
+            ) => model.clone(),
+        }
+    }
+
     /// What there is to say while no job runs here.
     pub fn standing(&self) -> Option<String> {
         match (self.waiting, self.documents) {

@@ -1,12 +1,18 @@
+use std::path::PathBuf;
+use std::time::Duration;
+
+use lodestone::data::Source;
 use lodestone::engine::{CrawlEnd, CrawlReport, EngineEvent, IngestReport, JobOutcome, SiteId};
 
-use crate::ui::wording::{count, counted};
+use crate::ui::wording::{bytes, count, counted};
 
 /// Short messages over the window's edge, newest last.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Notices {
     next: u64,
     shown: Vec<Notice>,
+    /// Whether the pointer or the keys are on them: none goes while somebody reads it.
+    pub held: bool,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -24,17 +30,37 @@ pub enum NoticeTone {
 }
 
 /// What the link in a notice does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NoticeAction {
     ShowSkipped,
+    Undo(Undo),
     /// The pages of a site that could not be had.
     ShowFailed(SiteId),
 }
 
+/// How to take back what was just done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Undo {
+    /// A file was forgotten.
+    Index(PathBuf),
+    /// A star was taken away.
+    Star { query: String, source: Source },
+    /// What is left out of folders was other than this.
+    Exclusions(Vec<String>),
+}
+
+/// How long there is to read a notice, and to take back what it tells of.
+const READ_WITHIN: Duration = Duration::from_secs(6);
+const UNDO_WITHIN: Duration = Duration::from_secs(10);
+
 impl Notice {
-    /// Whether it goes by itself: nothing has to be read or done.
-    pub fn fades(&self) -> bool {
-        self.tone == NoticeTone::Quiet && self.action.is_none()
+    /// How long it stays while nobody is on it; `None` for one that has to be read or acted on.
+    pub fn stays(&self) -> Option<Duration> {
+        match (self.tone, &self.action) {
+            (NoticeTone::Quiet, None) => Some(READ_WITHIN),
+            (_, Some(NoticeAction::Undo(_))) => Some(UNDO_WITHIN),
+            _ => None,
+        }
     }
 }
 
@@ -78,6 +104,14 @@ impl Notices {
                 let action = failed.map(NoticeAction::ShowFailed);
                 return Some(self.add(NoticeTone::Quiet, crawled(report), action));
             }
+            JobOutcome::Exported { bytes: written, .. } => {
+                (NoticeTone::Quiet, format!("The index was exported, {}.", bytes(*written)), 0)
+            }
+            JobOutcome::Imported { documents } => {
+                let text = format!("Imported {}.", counted(*documents, "document"));
+                (NoticeTone::Quiet, text, 0)
+            }
+            JobOutcome::Cleared => (NoticeTone::Quiet, "The index is empty now.".to_owned(), 0),
             JobOutcome::Failed { reason } => (NoticeTone::Warning, format!("Stopped: {reason}"), 0),
         };
         Some(self.add(tone, text, (skipped > 0).then_some(NoticeAction::ShowSkipped)))
@@ -85,6 +119,8 @@ impl Notices {
 
     pub fn dismiss(&mut self, id: u64) {
         self.shown.retain(|notice| notice.id != id);
+        // What was under the pointer may have gone without the pointer leaving it.
+        self.held &= !self.shown.is_empty();
     }
 
     pub fn shown(&self) -> &[Notice] {
@@ -148,17 +184,28 @@ mod tests {
         let notice = ended(JobOutcome::Done(report));
         assert_eq!(notice.text, "Indexed 34 files, 3 unchanged, 1 not indexed.");
         assert_eq!(notice.action, Some(NoticeAction::ShowSkipped));
-        assert!(!notice.fades());
+        assert_eq!(notice.stays(), None);
+    }
+
+    #[test]
+    fn what_can_be_taken_back_stays_longer_and_nobody_is_hurried() {
+        let mut notices = Notices::default();
+        let undo = NoticeAction::Undo(Undo::Index("/a.md".into()));
+        let told = notices.add(NoticeTone::Quiet, "a.md was removed.".into(), Some(undo));
+        assert_eq!(told.stays(), Some(UNDO_WITHIN));
+        notices.held = true;
+        notices.dismiss(told.id);
+        assert!(!notices.held, "the pointer is on nothing any more");
     }
 
     #[test]
     fn nothing_found_and_failure_are_told() {
         let nothing = ended(JobOutcome::Done(IngestReport::default()));
         assert_eq!(nothing.text, "Nothing to index there.");
-        assert!(nothing.fades());
+        assert_eq!(nothing.stays(), Some(READ_WITHIN));
         let failed = ended(JobOutcome::Failed { reason: "disk full".into() });
         assert_eq!(failed.text, "Stopped: disk full");
-        assert!(!failed.fades());
+        assert_eq!(failed.stays(), None);
     }
 
     #[test]
@@ -183,7 +230,7 @@ mod tests {
         assert_eq!(failed.text, "Crawled 34 pages, 3 unchanged, 1 failed.");
         assert_eq!(failed.action, Some(NoticeAction::ShowFailed(SiteId::from_stored(4))));
         report.failed.clear();
-        assert!(notice(&report).fades());
+        assert_eq!(notice(&report).stays(), Some(READ_WITHIN));
     }
 
     #[test]

@@ -5,16 +5,21 @@ pub enum View {
     Search,
     Library,
     Web,
+    Activity,
+    Settings,
 }
 
 impl View {
-    pub const ALL: [Self; 3] = [Self::Search, Self::Library, Self::Web];
+    pub const ALL: [Self; 5] =
+        [Self::Search, Self::Library, Self::Web, Self::Activity, Self::Settings];
 
     pub fn name(self) -> &'static str {
         match self {
             Self::Search => "Search",
             Self::Library => "Library",
             Self::Web => "Web",
+            Self::Activity => "Activity",
+            Self::Settings => "Settings",
         }
     }
 
@@ -25,6 +30,9 @@ impl View {
             Self::Library => "library-filter",
             // One of the address to add and the filter of pages is on screen.
             Self::Web => "web-input",
+            // No box: the page takes the focus, so that it scrolls by keys.
+            Self::Activity => "activity-page",
+            Self::Settings => "settings-page",
         }
     }
 }

@@ -3,6 +3,7 @@ use lodestone::engine::Pace;
 
 use super::button::Button;
 use super::use_session;
+use crate::ui::state::View;
 
 /// The job that runs: how far, with what, how fast, how long still.
 #[component]
@@ -29,11 +30,25 @@ pub fn ActivityStrip() -> Element {
                 aria_label: "{job.label}",
                 aria_valuemin: "0",
                 aria_valuemax: "100",
+                aria_valuetext: "{job.amount()}",
                 aria_valuenow: percent.map(|percent| percent.round().to_string()),
                 "data-open": percent.is_none(),
                 span { class: "strip-fill", style: "width: {percent.unwrap_or(100.0):.1}%" }
             }
-            strong { class: "strip-label", "{job.label}" }
+            button {
+                id: "show-activity",
+                class: "strip-label",
+                r#type: "button",
+                title: "{job.label}: show all jobs",
+                aria_label: "{job.label}: show all jobs",
+                onclick: move |_| session.show(View::Activity),
+                onkeydown: |event| {
+                    if event.key() == Key::Enter {
+                        event.stop_propagation();
+                    }
+                },
+                "{job.label}"
+            }
             span { class: "strip-files", "{job.amount()}" }
             span { class: "strip-hand", {job.in_hand().unwrap_or_default()} }
             if let Some(speed) = job.speed() {

@@ -2,14 +2,18 @@ use dioxus::desktop::use_asset_handler;
 use dioxus::prelude::*;
 use lodestone::config::Theme;
 
+use super::activity::ActivityView;
 use super::activity_strip::ActivityStrip;
 use super::drop_target::DropTarget;
+use super::hints::Hints;
 use super::library::LibraryView;
 use super::notices::NoticeStack;
+use super::overlay::OverlayLayer;
 use super::presence::use_presence;
 use super::rail::Rail;
 use super::reader::ReaderPane;
 use super::search::SearchView;
+use super::settings::SettingsView;
 use super::splitter::Splitter;
 use super::status_bar::StatusBar;
 use super::trouble::Trouble;
@@ -42,6 +46,7 @@ pub fn App() -> Element {
         Theme::Light => "light",
         Theme::Dark => "dark",
     };
+    use_effect(move || dom::zoom(f64::from(session.settings.read().zoom_percent) / 100.0));
     rsx! {
         div {
             id: "app",
@@ -64,9 +69,13 @@ pub fn App() -> Element {
             DropTarget {
                 Rail {}
                 Content {}
-                ActivityStrip {}
+                // The view of that name shows every job, and more of each.
+                if session.view.cloned() != View::Activity {
+                    ActivityStrip {}
+                }
                 StatusBar {}
                 NoticeStack {}
+                OverlayLayer {}
             }
         }
     }
@@ -96,6 +105,15 @@ fn Content() -> Element {
                     View::Web => rsx! {
                         WebView {}
                     },
+                    View::Activity => rsx! {
+                        ActivityView {}
+                    },
+                    View::Settings => rsx! {
+                        SettingsView {}
+                    },
+                }
+                if session.view.cloned() == View::Search {
+                    Hints {}
                 }
             }
             if reading {

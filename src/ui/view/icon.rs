@@ -22,6 +22,7 @@ macro_rules! icons {
 }
 
 icons! {
+    Activity = "activity",
     AddFiles = "file-plus",
     AddFolder = "folder-plus",
     Back = "arrow-left",
@@ -42,6 +43,7 @@ icons! {
     Refresh = "refresh-cw",
     Remove = "trash-2",
     Search = "search",
+    Settings = "settings",
     Skipped = "file-x",
     Star = "star",
     System = "monitor",

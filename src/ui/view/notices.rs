@@ -10,7 +10,16 @@ use crate::ui::state::{NoticeAction, NoticeTone};
 pub fn NoticeStack() -> Element {
     let mut session = use_session();
     rsx! {
-        div { id: "notices", class: "notices", role: "log", aria_live: "polite",
+        div {
+            id: "notices",
+            class: "notices",
+            role: "log",
+            aria_live: "polite",
+            aria_label: "Messages",
+            onpointerenter: move |_| session.notices.write().held = true,
+            onpointerleave: move |_| session.notices.write().held = false,
+            onfocusin: move |_| session.notices.write().held = true,
+            onfocusout: move |_| session.notices.write().held = false,
             for notice in session.notices.read().shown().iter().cloned() {
                 div { key: "{notice.id}", class: "notice",
                     if notice.tone == NoticeTone::Warning {
@@ -20,14 +29,15 @@ pub fn NoticeStack() -> Element {
                     if let Some(action) = notice.action {
                         Button {
                             tone: "link",
-                            text: "See why",
+                            text: if matches!(action, NoticeAction::Undo(_)) { "Undo" } else { "See why" },
                             label: match action {
                                 NoticeAction::ShowSkipped => "Show what was not indexed, with reasons",
                                 NoticeAction::ShowFailed(_) => "Show the pages that failed, with reasons",
+                                NoticeAction::Undo(_) => "Take it back",
                             },
                             onpress: move |()| {
                                 session.notices.write().dismiss(notice.id);
-                                session.act(action);
+                                session.act(action.clone());
                             },
                         }
                     }

@@ -49,6 +49,8 @@ fn look(view: View) -> (&'static str, Symbol) {
         View::Search => ("rail-search", Symbol::Search),
         View::Library => ("rail-library", Symbol::Library),
         View::Web => ("rail-web", Symbol::Web),
+        View::Activity => ("rail-activity", Symbol::Activity),
+        View::Settings => ("rail-settings", Symbol::Settings),
     }
 }
 

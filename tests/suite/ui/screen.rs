@@ -13,6 +13,8 @@ pub struct Part {
     pub role: String,
     pub name: String,
     pub text: String,
+    pub focusable: bool,
+    pub focused: bool,
     x: i32,
     y: i32,
     width: i32,
@@ -22,6 +24,10 @@ pub struct Part {
 impl Part {
     pub fn says(&self, words: &str) -> bool {
         self.name.contains(words) || self.text.contains(words)
+    }
+
+    pub fn place(&self) -> (i32, i32, i32, i32) {
+        (self.x, self.y, self.width, self.height)
     }
 
     pub fn middle(&self) -> (i32, i32) {
@@ -65,6 +71,11 @@ impl<'a> Window<'a> {
         let output = command.arg(&self.application).output().expect("Python starts");
         assert!(output.status.success(), "read-window.py: {}", output.status);
         serde_json::from_slice(&output.stdout).expect("a list of parts")
+    }
+
+    /// What has the focus, innermost.
+    pub fn focused(&self) -> Option<Part> {
+        self.parts().into_iter().rfind(|part| part.focused)
     }
 
     /// Waits until the window shows a part for which this holds.
