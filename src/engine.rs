@@ -23,6 +23,7 @@ mod recall;
 mod runtime;
 mod shelf;
 mod stamp;
+mod survey;
 mod switch;
 mod transfer;
 mod view;
@@ -57,6 +58,7 @@ pub use metrics::{
     MemoryMetrics, Metrics, SearchMetrics,
 };
 pub use shelf::{FetchProgress, ModelEntry, ModelEntryState, add_model, models, remove_model};
+pub use survey::{Estimate, Survey, SurveyedKind};
 pub use view::{DocumentView, LibraryEntry, QueueStatus, RemoveReport, RootStatus, Status};
 pub use watching::RootState;
 

@@ -37,10 +37,9 @@ pub fn survey(paths: Vec<PathBuf>, limits: &Limits, time_max: Duration) -> Surve
         match found {
             Found::File(file) => {
                 let extension = extension(&file.path);
-                let kind = kinds.entry(extension.clone()).or_insert_with(|| SurveyedKind {
-                    extension,
-                    ..SurveyedKind::default()
-                });
+                let kind = kinds
+                    .entry(extension.clone())
+                    .or_insert_with(|| SurveyedKind { extension, ..SurveyedKind::default() });
                 kind.files += 1;
                 kind.bytes += file.bytes;
                 survey.files += 1;
@@ -83,8 +82,11 @@ mod tests {
         let path = folder.path().canonicalize().unwrap();
         let found = survey(vec![path], &limits, Duration::from_secs(60));
         assert_eq!((found.files, found.bytes, found.left_out), (4, 135, 1));
-        let kinds: Vec<_> =
-            found.kinds.iter().map(|kind| (kind.extension.as_str(), kind.files, kind.bytes)).collect();
+        let kinds: Vec<_> = found
+            .kinds
+            .iter()
+            .map(|kind| (kind.extension.as_str(), kind.files, kind.bytes))
+            .collect();
         assert_eq!(kinds, [("pdf", 1, 100), ("md", 2, 30), ("", 1, 5)]);
         assert!(found.is_whole);
     }

@@ -1,3 +1,4 @@
+use std::collections::HashMap;
 use std::path::Path;
 
 use rusqlite::{Connection, OptionalExtension as _, Row};
@@ -146,6 +147,24 @@ impl Store {
                      ORDER BY source",
                 )?
                 .query_map([], summary)?
+                .collect()
+        })
+    }
+
+    /// For each extension of files, the bytes of those that are indexed, and their tokens.
+    ///
+    /// # Errors
+    /// [`StorageError`] when the store cannot be read.
+    pub fn text_shares(&self) -> Result<HashMap<String, (u64, u64)>, StorageError> {
+        self.read(|connection| {
+            connection
+                .prepare_cached(
+                    "SELECT coalesce(extension, ''), sum(bytes), sum(tokens) FROM documents
+                     WHERE site IS NULL GROUP BY 1",
+                )?
+                .query_map([], |row| {
+                    Ok((row.get(0)?, (record::count(row, 1)?, record::count(row, 2)?)))
+                })?
                 .collect()
         })
     }

@@ -10,9 +10,9 @@ use std::time::Duration;
 use lodestone::config::Config;
 use lodestone::data::{CrawlRules, DocumentId, Source};
 use lodestone::engine::{
-    Diagnosis, DocumentView, EndedJob, Endpoint, Engine, EngineEvent, FetchProgress, GoldenSet,
-    JobId, LibraryEntry, Metrics, ModelEntry, PageFilter, PageList, Sample, SearchRequest,
-    SearchResponse, SelfMeasurement, SiteId, SiteView, Status,
+    Diagnosis, DocumentView, EndedJob, Endpoint, Engine, EngineEvent, Estimate, FetchProgress,
+    GoldenSet, JobId, LibraryEntry, Metrics, ModelEntry, PageFilter, PageList, Sample,
+    SearchRequest, SearchResponse, SelfMeasurement, SiteId, SiteView, Status,
 };
 use tokio::sync::broadcast::{Receiver, error::RecvError};
 
@@ -27,6 +27,9 @@ pub struct Bridge {
 
 /// How long a closing window waits for the index; what is not done then is done at the next start.
 const CLOSE_WITHIN: Duration = Duration::from_secs(3);
+
+/// How long a big folder is looked through before it is said what there is in it.
+const SURVEY_MAX: Duration = Duration::from_secs(2);
 
 /// Opens the engine and shows its events until it is closed.
 pub fn run(session: &Session) -> impl Future<Output = ()> + use<> {
@@ -116,6 +119,10 @@ impl Bridge {
     /// Starts a job; its events tell how it goes.
     pub fn index(&self, paths: Vec<PathBuf>) {
         drop(self.engine.index(paths));
+    }
+
+    pub async fn estimate(&self, paths: Vec<PathBuf>) -> Result<Estimate, String> {
+        self.engine.estimate(paths, SURVEY_MAX).await.map_err(|error| error.to_string())
     }
 
     pub async fn watch(&self, path: PathBuf, watched: bool) -> Result<(), String> {

@@ -25,6 +25,7 @@ mod library;
 mod library_row;
 mod models;
 mod notices;
+mod offer;
 mod overlay;
 mod page_row;
 mod palette;

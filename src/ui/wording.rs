@@ -15,7 +15,7 @@ pub use diagnostics::diagnostics;
 pub use job::{job_result, latency, milliseconds, took};
 pub use measured::measured_lines;
 pub use model::{model_facts, switch_cost};
-pub use place::{also_in, breadcrumb, drop_label, is_address, open_label, type_name};
+pub use place::{also_in, breadcrumb, drop_label, is_address, kind_name, open_label, type_name};
 pub use site::{
     coverage, findings_lines, group_name, page_standing, pages_per_second, pages_wanted,
     reach_name, recrawl_name, rules_line, site_name, site_standing,

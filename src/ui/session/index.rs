@@ -9,7 +9,7 @@ use tracing::debug_span;
 
 use super::{Phase, Session};
 use crate::ui::arguments::Wish;
-use crate::ui::state::{Notice, NoticeTone, View};
+use crate::ui::state::{Notice, NoticeTone, Offer, Overlay, View};
 
 /// While documents stream in, what is on screen follows at this pace.
 const REFRESH_AFTER: Duration = Duration::from_millis(500);
@@ -34,6 +34,35 @@ impl Session {
                 self.notify(NoticeTone::Warning, text);
             }
         }
+    }
+
+    /// Indexes what was dropped or chosen; what is much is shown first, with what it costs.
+    pub fn consider(self, paths: Vec<PathBuf>) {
+        let Some(bridge) = self.bridge().filter(|_| !paths.is_empty()) else {
+            return self.index(paths);
+        };
+        spawn_forever(async move {
+            let folders = paths.clone();
+            let look = move || folders.iter().map(|path| path.is_dir()).collect::<Vec<_>>();
+            let are_folders = tokio::task::spawn_blocking(look);
+            match (bridge.estimate(paths.clone()).await, are_folders.await) {
+                (Ok(estimate), Ok(are_folders)) => {
+                    let offer = Offer::new(paths, &are_folders, estimate);
+                    if offer.is_small() {
+                        self.index(offer.paths);
+                    } else {
+                        self.open_overlay(Overlay::Offer(offer));
+                    }
+                }
+                // What cannot be estimated can be indexed all the same.
+                _ => self.index(paths),
+            }
+        });
+    }
+
+    pub fn accept(self, paths: Vec<PathBuf>) {
+        self.close_overlay();
+        self.index(paths);
     }
 
     /// Indexes what the application was started with, and adds the sites with the usual rules.
@@ -69,7 +98,7 @@ impl Session {
             let asked = Instant::now();
             match picking.await {
                 Some(picked) => {
-                    self.index(picked.iter().map(|file| file.path().to_path_buf()).collect());
+                    self.consider(picked.iter().map(|file| file.path().to_path_buf()).collect());
                 }
                 // The dialog says the same when it was dismissed and when there is none.
                 None if asked.elapsed() < DISMISSED_AFTER => {

@@ -1,13 +1,16 @@
+use super::Offer;
 use crate::ui::keys::{Command, Zoom};
 
 /// What lies over the window and takes its keys.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Overlay {
     Palette,
     CheatSheet,
     About,
     /// What would be copied, to be read first.
     Diagnostics(Option<String>),
+    /// What a big drop costs, before it begins.
+    Offer(Offer),
 }
 
 /// What is said once, to somebody who has just come.

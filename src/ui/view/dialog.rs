@@ -8,7 +8,7 @@ use super::use_session;
 #[component]
 pub fn Dialog(
     id: &'static str,
-    title: &'static str,
+    #[props(into)] title: String,
     /// Buttons beside the one that closes it.
     #[props(default)]
     actions: Option<Element>,

@@ -53,7 +53,7 @@ pub fn DropTarget(children: Element) -> Element {
                 let paths = dropped(&event);
                 match address(&event).filter(|_| paths.is_empty()) {
                     Some(address) => session.offer_site(address),
-                    None => session.index(paths),
+                    None => session.consider(paths),
                 }
             },
             {children}

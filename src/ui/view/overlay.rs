@@ -5,6 +5,7 @@ use super::button::Button;
 use super::cheat_sheet::CheatSheet;
 use super::dialog::Dialog;
 use super::icon::Symbol;
+use super::offer::OfferBox;
 use super::palette::PaletteBox;
 use super::use_session;
 use crate::ui::state::Overlay;
@@ -24,6 +25,9 @@ pub fn OverlayLayer() -> Element {
         },
         Some(Overlay::About) => rsx! {
             About {}
+        },
+        Some(Overlay::Offer(offer)) => rsx! {
+            OfferBox { offer }
         },
         Some(Overlay::Diagnostics(text)) => rsx! {
             Diagnostics { text }

@@ -106,6 +106,27 @@ pub fn drop_label(paths: &[&Path], is_folder: &[bool]) -> String {
     }
 }
 
+/// Files of one extension, in lower case, as people call them.
+pub fn kind_name(extension: &str) -> String {
+    let name = match extension {
+        "" => "Without an extension",
+        "md" | "markdown" => "Markdown",
+        "txt" | "text" => "Plain text",
+        "htm" | "html" | "xhtml" => "Web pages",
+        "doc" | "docx" | "odt" | "rtf" => "Text documents",
+        "xls" | "xlsx" | "ods" | "csv" | "tsv" => "Tables",
+        "ppt" | "pptx" | "odp" => "Slides",
+        "eml" | "mbox" => "Mail",
+        "epub" => "Books",
+        "ipynb" => "Notebooks",
+        _ => return extension.to_uppercase(),
+    };
+    format!(
+        "{name}{}",
+        if extension.is_empty() { String::new() } else { format!(" (.{extension})") }
+    )
+}
+
 /// Where else nearly the same is said: in how many places, and which; `None` where nowhere.
 pub fn also_in(hit: &Hit) -> Option<(String, String)> {
     let count = hit.also.len() as u64;
