@@ -14,19 +14,21 @@ import math
 import pathlib
 import re
 import sys
-import zlib
 from collections import defaultdict
 from fnmatch import fnmatchcase
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent / "lib"))
 from trace_events import Events  # noqa: E402
 
-WIDTH, LEFT, RIGHT, TOP = 1200, 190, 12, 30
+WIDTH, LEFT, RIGHT, TOP = 1200, 190, 24, 30
 ROW, GAP, DEEPEST = 15, 7, 4
 LEAST = 0.1
 # Wide enough for a letter of the labels, which are 10 pixels high.
 LETTER = 5.6
+# For the names that take the most time; the others are gray.
 COLORS = ["#8fb4d1", "#d9b38c", "#a3c29a", "#c9a0bd", "#d6cf8a", "#93c4bd", "#d69a93", "#b3aed6"]
+COLORS += ["#b8a58c", "#7fa6c9", "#c9c39f", "#c48fa0"]
+OTHER = "#c4c8cc"
 DOCUMENT = """<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" \
 height="{height}" font-family="sans-serif" font-size="10">
 <rect width="100%" height="100%" fill="#ffffff"/>
@@ -71,7 +73,17 @@ def step_of(length: float) -> float:
     return next(power * factor for factor in (1, 2, 5, 10) if power * factor * 10 >= length)
 
 
+def colors_of(lanes: list, begin: float, end: float) -> dict:
+    totals = defaultdict(float)
+    for _, spans in lanes:
+        for since, until, _, name in spans:
+            if until >= begin and since <= end:
+                totals[name] += min(until, end) - max(since, begin)
+    return dict(zip(sorted(totals, key=lambda name: -totals[name]), COLORS))
+
+
 def draw(lanes: list, begin: float, end: float) -> str:
+    colors = colors_of(lanes, begin, end)
     scale = (WIDTH - LEFT - RIGHT) / (end - begin)
     body, top = [], TOP
     for name, spans in lanes:
@@ -94,7 +106,7 @@ def draw(lanes: list, begin: float, end: float) -> str:
                     continue
                 narrow.add(place)
             y = top + level * ROW
-            color = COLORS[zlib.crc32(span.encode()) % len(COLORS)]
+            color = colors.get(span, OTHER)
             body.append(
                 f'<rect x="{x:.1f}" y="{y}" width="{width:.1f}" height="{ROW - 1}" fill="{color}">'
                 f"<title>{html.escape(span)}, {(until - since) * 1e3:.3f} ms</title></rect>"
@@ -110,7 +122,15 @@ def draw(lanes: list, begin: float, end: float) -> str:
         body.append(f'<path d="M{x:.1f} {TOP - 6}V{top}" stroke="#00000022"/>')
         body.append(f'<text x="{x:.1f}" y="{TOP - 12}" text-anchor="middle">{tick:.6g} s</text>')
         tick += step
-    return DOCUMENT.format(width=WIDTH, height=top, body="\n".join(body))
+    x, bottom = LEFT, top + 8
+    for name, color in colors.items():
+        length = LETTER * len(name) + 30
+        if x + length > WIDTH:
+            x, bottom = LEFT, bottom + ROW
+        body.append(f'<rect class="key" x="{x:.1f}" y="{bottom}" width="9" height="9" fill="{color}"/>')
+        body.append(f'<text x="{x + 13:.1f}" y="{bottom + 8}">{html.escape(name)}</text>')
+        x += length
+    return DOCUMENT.format(width=WIDTH, height=bottom + ROW + 4, body="\n".join(body))
 
 
 def numbered(name: str) -> list:
