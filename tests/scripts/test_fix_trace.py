@@ -48,7 +48,7 @@ class FixTrace(unittest.TestCase):
                 self.assertEqual(repaired(whole[:cut]), EVENTS)
 
     def test_a_trace_without_events_is_an_empty_array(self):
-        for content in [b"[", b"[\n", b"[\n]", b'[\n{"ph"']:
+        for content in [b"[", b"[\n", b"[\n]", b'[\n{"ph"', b"[\n12", b'[\n"ph"']:
             with self.subTest(content=content):
                 self.assertEqual(repaired(content), [])
 

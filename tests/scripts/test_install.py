@@ -75,8 +75,7 @@ class Install(unittest.TestCase):
         self.assertEqual(again, contents)
 
         self.install("--uninstall")
-        left = {name for name in self.files(self.home) if not name.endswith("mimeinfo.cache")}
-        self.assertEqual(left, before)
+        self.assertEqual(set(self.files(self.home)), before)
         self.assertFalse((local / "bin").exists())
         self.install("--uninstall")
 
@@ -102,7 +101,7 @@ class Install(unittest.TestCase):
         self.assertEqual(entry.count(f' "{prefix}/bin/lodestone"\n'), 2)
         self.assertNotIn("share/nautilus", " ".join(self.files(prefix)))
         self.install("--uninstall", "--prefix", prefix)
-        self.assertEqual(set(self.files(prefix)) - {"share/applications/mimeinfo.cache"}, set())
+        self.assertEqual(list(prefix.iterdir()), [])
 
     def test_what_cannot_be_done_is_said_and_nothing_installed(self):
         (self.built / "lode").unlink()

@@ -20,6 +20,21 @@ PID = 7
 THREADS = ["main", "gpu-scheduler", "model-loader", "lodestone-async-0", "lodestone-async-job-0"]
 THREADS += ["lodestone-blocking-0", "lodestone-blocking-1", "lodestone-blocking-job-0"]
 THREADS += ["window-door", "tokio-runtime-worker"]
+ANYWHERE = set(THREADS)
+BLOCKING = {thread for thread in THREADS if "blocking" in thread}
+# The rules once more, by themselves: one that is taken out of the script is missed here.
+ALLOWED = {
+    **dict.fromkeys(["scan", "hash", "read_file", "read_page", "extract", "tokenize"], BLOCKING),
+    **dict.fromkeys(["chunk", "plan", "store", "catch_up", "open_model_files"], BLOCKING),
+    **dict.fromkeys(["search_words", "search_vectors", "search_rest"], BLOCKING),
+    **dict.fromkeys(["step", "generate_step", "upload_model"], {"gpu-scheduler"}),
+    "prepare_model": {"model-loader"},
+    "ui_turn": {"main"},
+    "submit": ANYWHERE - {"gpu-scheduler"},
+    "fetch": {"lodestone-async-job-0"},
+    "clone_tokenizer": set(),
+    "a span without a rule": ANYWHERE,
+}
 CHECKED = ["--check", "--max-mb-a-minute", "20"]
 
 
@@ -130,32 +145,25 @@ class Placement(unittest.TestCase):
         self.assertEqual((status, err), (0, ""))
         self.assertIn("read_file", out)
 
-    def test_every_span_that_is_placed_is_in_the_good_trace(self):
-        placed = {span for spans, where, _ in trace_summary.PLACES for span in spans.split() if where}
+    def test_every_rule_of_the_script_is_among_those_that_are_tested(self):
+        placed = {span for spans, _, _ in trace_summary.PLACES for span in spans.split()}
+        self.assertEqual(placed, ALLOWED.keys() - {"a span without a rule"})
         _, summary = summary_of(good())
-        self.assertLessEqual(placed, {span["name"] for span in summary["spans"]})
+        allowed_somewhere = {span for span in placed if ALLOWED[span]}
+        self.assertEqual(allowed_somewhere, {span["name"] for span in summary["spans"]})
 
     def test_every_span_is_refused_on_each_thread_where_it_may_not_run(self):
-        allowed = {
-            "lodestone-blocking*": {thread for thread in THREADS if "blocking" in thread},
-            "gpu-scheduler*": {"gpu-scheduler"},
-            "model-loader*": {"model-loader"},
-            "main": {"main"},
-            "!gpu-scheduler*": set(THREADS) - {"gpu-scheduler"},
-            "lodestone-async-job*": {"lodestone-async-job-0"},
-            "": set(),
-        }
-        for spans, where, todo in trace_summary.PLACES:
-            for span in spans.split():
-                for thread in THREADS:
-                    with self.subTest(span=span, thread=thread):
-                        recording = good().span(thread, span, 1_000, 1_640)
-                        if thread in allowed[where]:
-                            self.assertEqual(run(recording, *CHECKED)[0], 0)
-                        else:
-                            self.assert_breach(
-                                recording, f"{span} ran on {thread}", "1.000 s", "640 ms", todo
-                            )
+        todos = {span: todo for spans, _, todo in trace_summary.PLACES for span in spans.split()}
+        for span, allowed in ALLOWED.items():
+            for thread in THREADS:
+                with self.subTest(span=span, thread=thread):
+                    recording = good().span(thread, span, 1_000, 1_640)
+                    if thread in allowed:
+                        self.assertEqual(run(recording, *CHECKED)[0], 0)
+                    else:
+                        self.assert_breach(
+                            recording, f"{span} ran on {thread}", "1.000 s", "640 ms", todos[span]
+                        )
 
     def test_the_threads_of_other_device_lanes_and_loaders_pass(self):
         for span, thread in [("step", "gpu-scheduler-1"), ("prepare_model", "model-loader-12")]:
