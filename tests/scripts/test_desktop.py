@@ -162,7 +162,7 @@ class Parts(unittest.TestCase):
         windows = dioxus["windows"]
         files = dioxus["icon"] + list(dioxus["deb"]["files"].values())
         files += [dioxus["deb"]["desktop_template"], dioxus["macos"]["info_plist_path"]]
-        files += [windows["icon_path"], *windows["wix"]["fragment_paths"]]
+        files += windows["wix"]["fragment_paths"]
         files += [windows["nsis"]["installer_icon"], windows["nsis"]["installer_hooks"]]
         for file in files:
             self.assertTrue((REPOSITORY / file).is_file(), file)
