@@ -8,34 +8,22 @@ unless --output names another; a trace that is whole already is left as it is.
 """
 
 import argparse
-import json
+import io
 import os
+import pathlib
 import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent / "lib"))
+from trace_events import Events  # noqa: E402
 
 
 def repair(text: str) -> tuple[str, int, int]:
     """Return the repaired text, how many events it has, and how many characters were dropped."""
-    start = text.find("[")
-    if start < 0 or text[:start].strip():
-        raise ValueError("no Chrome trace: it does not start with '['")
-    decoder = json.JSONDecoder()
-    events = 0
-    end = position = start + 1
-    while True:
-        while position < len(text) and text[position] in " \t\r\n,":
-            position += 1
-        if text[position : position + 1] == "]":
-            return text[: position + 1] + "\n", events, len(text[position + 1 :].strip())
-        try:
-            event, position = decoder.raw_decode(text, position)
-        except ValueError:
-            break
-        # A number cut in two still parses; an event is always an object, which cannot.
-        if not isinstance(event, dict):
-            break
-        events += 1
-        end = position
-    return text[:end] + "\n]\n", events, len(text) - end
+    events = Events(io.StringIO(text))
+    for _ in events:
+        pass
+    closing = "\n" if events.is_closed else "\n]\n"
+    return text[: events.end] + closing, events.count, events.dropped
 
 
 def main() -> int:
