@@ -415,6 +415,24 @@ mod tests {
     }
 
     #[test]
+    fn one_damaged_page_is_enough_to_refuse_an_export() {
+        const PAGE: usize = 8_192;
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("x");
+        let into = store(&dir.path().join("b"), "into");
+        into.export(&file, &Interrupt::default()).unwrap();
+        let whole = fs::read(&file).unwrap();
+        for page in 1..whole.len() / PAGE {
+            let mut damaged = whole.clone();
+            damaged[page * PAGE..(page + 1) * PAGE].fill(0x5a);
+            fs::write(&file, damaged).unwrap();
+            let refused = import(&into, &file);
+            assert!(matches!(refused, Err(StorageError::NoExport { .. })), "{page}: {refused:?}");
+        }
+        assert_eq!(stars(&into), ["into"]);
+    }
+
+    #[test]
     fn an_export_of_a_newer_version_is_refused_by_name() {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("x");

@@ -2,6 +2,9 @@
 
 use std::fs;
 
+use lodestone::config::Config;
+use lodestone::engine::{Engine, JobEnd, JobOutcome};
+
 use crate::lode::Lode;
 
 const BREAD: &str = "Leave the loaf somewhere cool overnight so the yeast can work.\n";
@@ -37,4 +40,33 @@ fn an_index_moves_as_one_file_and_a_bad_one_changes_nothing() {
     assert!(there.files_with("water").is_empty());
     let found = there.json(&["search", "how long does bread dough rest", "--mode", "semantic"]);
     assert_eq!(found["hits"].as_array().unwrap().len(), 1, "{found}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_cleared_index_is_empty_goes_on_and_remembers_what_was_done() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("bread.txt");
+    fs::write(&file, BREAD).unwrap();
+    let engine = Engine::open(Config::new(dir.path().join("data"))).unwrap();
+    let index = || engine.index(vec![file.clone()]).outcome();
+    assert!(matches!(index().await, JobOutcome::Done(report) if report.indexed == 1));
+    let history = engine.history(9).await.unwrap();
+    assert_eq!((history[0].label.as_str(), history[0].documents), ("Indexing bread.txt", 1));
+
+    assert!(matches!(engine.clear().outcome().await, JobOutcome::Cleared));
+    let status = engine.status().await.unwrap();
+    assert_eq!((status.documents, status.passages, status.roots.len()), (0, 0, 0));
+    let labels = |history: Vec<lodestone::engine::EndedJob>| {
+        history.into_iter().map(|job| (job.label, job.end)).collect::<Vec<_>>()
+    };
+    let cleared = ("Clearing the index".to_owned(), JobEnd::Done);
+    assert_eq!(labels(engine.history(9).await.unwrap()), [cleared.clone()]);
+
+    assert!(matches!(index().await, JobOutcome::Done(report) if report.indexed == 1));
+    engine.close().await;
+    drop(engine);
+    let again = Engine::open(Config::new(dir.path().join("data"))).unwrap();
+    let indexed = ("Indexing bread.txt".to_owned(), JobEnd::Done);
+    assert_eq!(labels(again.history(9).await.unwrap()), [indexed, cleared]);
+    again.close().await;
 }

@@ -14,7 +14,7 @@ use crate::ui::state::{Notice, NoticeTone, Offer, Overlay, View};
 /// While documents stream in, what is on screen follows at this pace.
 const REFRESH_AFTER: Duration = Duration::from_millis(500);
 /// Nobody dismisses a dialog faster.
-const DISMISSED_AFTER: Duration = Duration::from_millis(250);
+pub(super) const DISMISSED_AFTER: Duration = Duration::from_millis(250);
 /// How exactly a notice goes when its time is over.
 const NOTICE_STEP: Duration = Duration::from_millis(250);
 

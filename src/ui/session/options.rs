@@ -1,5 +1,6 @@
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
+use std::time::Instant;
 
 use dioxus::core::spawn_forever;
 use dioxus::prelude::*;
@@ -7,6 +8,7 @@ use lodestone::config::Settings;
 use lodestone::engine::Endpoint;
 
 use super::Session;
+use super::index::DISMISSED_AFTER;
 use crate::ui::dom;
 use crate::ui::state::{Asking, Measured, NoticeTone, Undo, View};
 
@@ -150,7 +152,7 @@ impl Session {
     pub fn pick_model_folder(self) {
         let dialog = rfd::AsyncFileDialog::new().set_title("Folder of a model");
         spawn_forever(async move {
-            if let Some(folder) = dialog.pick_folder().await {
+            if let Some(folder) = self.asked(dialog.pick_folder()).await {
                 self.add_model(&folder.path().display().to_string());
             }
         });
@@ -161,7 +163,7 @@ impl Session {
         let dialog =
             rfd::AsyncFileDialog::new().set_title("Export the index").set_file_name(EXPORT_NAME);
         spawn_forever(async move {
-            if let Some(file) = dialog.save_file().await {
+            if let Some(file) = self.asked(dialog.save_file()).await {
                 bridge.export(file.path());
             }
         });
@@ -174,11 +176,22 @@ impl Session {
             .add_filter("Index", &["lodestone"])
             .add_filter("All files", &["*"]);
         spawn_forever(async move {
-            let Some(file) = dialog.pick_file().await else { return };
+            let Some(file) = self.asked(dialog.pick_file()).await else { return };
             let path: PathBuf = file.path().to_path_buf();
             self.show_settings();
             self.options.write().asking = Some(Asking::Import(path));
         });
+    }
+
+    /// What a dialog gave; says so where there is none, which looks the same as one that was dismissed.
+    async fn asked<T>(self, dialog: impl Future<Output = Option<T>>) -> Option<T> {
+        let began = Instant::now();
+        let chosen = dialog.await;
+        if chosen.is_none() && began.elapsed() < DISMISSED_AFTER {
+            let text = "This system has no file dialog. The command line does the same: lode help.";
+            self.notify(NoticeTone::Warning, text.to_owned());
+        }
+        chosen
     }
 
     fn show_settings(self) {

@@ -14,7 +14,7 @@ pub const VIEWS: [(&str, &str, &str); 5] = [
     ("ctrl+2", "Filter the library", "Indexed"),
     ("ctrl+3", "Make a web site searchable", "Choose folders to index"),
     ("ctrl+4", "The last 15 minutes", "Pause all"),
-    ("ctrl+5", "Left out of every folder", "Clear the index"),
+    ("ctrl+5", "Left out of every folder", "Forget everything"),
 ];
 
 /// Whether a screen reader would say nothing of what takes the focus. The window and the page in it are
