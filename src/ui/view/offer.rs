@@ -58,15 +58,21 @@ mod tests {
     use super::*;
     use crate::ui::view::tests::rendered;
 
-    #[test]
-    fn a_big_drop_says_what_it_is_and_waits() {
+    fn big_drop() -> Element {
         let kinds =
             vec![SurveyedKind { extension: "pdf".to_owned(), files: 900, bytes: 2_000_000_000 }];
         let survey =
             Survey { files: 900, bytes: 2_000_000_000, kinds, left_out: 0, is_whole: true };
         let estimate = Estimate { survey, ..Estimate::default() };
         let offer = Offer::new(vec!["/home/ada/Papers".into()], &[true], estimate);
-        let html = rendered(move || rsx! { OfferBox { offer: offer.clone() } });
+        rsx! {
+            OfferBox { offer }
+        }
+    }
+
+    #[test]
+    fn a_big_drop_says_what_it_is_and_waits() {
+        let html = rendered(big_drop);
         for part in ["Index folder Papers", "900 files, 2.0 GB", "PDF", "id=\"accept-offer\""] {
             assert!(html.contains(part), "{part} in {html}");
         }
