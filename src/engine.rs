@@ -16,12 +16,14 @@ mod indexing;
 mod jobs;
 mod loaded;
 mod model;
+mod open;
 mod recall;
 mod runtime;
 mod shelf;
 mod stamp;
 mod switch;
 mod view;
+mod vocabulary;
 mod watching;
 
 pub use crate::crawler::ScopeError;
@@ -33,7 +35,10 @@ pub use crate::ingest::{
     CrawlEnd, CrawlFigures, IngestReport, JobProgress, Pace, Skipped, StageSeconds,
 };
 pub use crate::platform::LimitedAllocator;
-pub use crate::search::{Coverage, SearchMode, SearchRequest, SearchResponse};
+pub use crate::search::{
+    Coverage, FacetValue, Facets, QUALIFIER_NAMES, SearchMode, SearchRequest, SearchResponse,
+    WeakerHits, WrittenQualifier, qualifiers, toggled, with_qualifier,
+};
 pub use crate::storage::{PageFilter, PageState, QueueCounts};
 pub use crate::telemetry;
 pub use chat::{ChatAnswer, ChatEnd, ChatOptions};
@@ -49,8 +54,10 @@ pub use evaluation::{
 pub use event::{EngineEvent, JobId, JobOutcome, ModelState};
 pub use golden::{GoldenMeasurement, GoldenSet, StarredAnswer};
 pub use jobs::Job;
+pub use open::open_command;
 pub use shelf::{FetchProgress, ModelEntry, ModelEntryState, add_model, models, remove_model};
 pub use view::{DocumentView, LibraryEntry, QueueStatus, RemoveReport, RootStatus, Status};
+pub use vocabulary::{KnownValue, Vocabulary};
 pub use watching::RootState;
 
 use std::future::Future;
@@ -224,6 +231,11 @@ impl Engine {
         let words = self
             .run_blocking(move || Ok(Searcher::new(&inner.store, snapshot).words(&of.0, &of.1)?));
         let (request, query) = &**asked;
+        if let Some(like) = request.like {
+            let (inner, snapshot) = (Arc::clone(&self.inner), Arc::clone(indexes));
+            let vector = move || Ok(Searcher::new(&inner.store, snapshot).vector_of(like)?);
+            return tokio::join!(words, self.run_blocking(vector));
+        }
         tokio::join!(words, self.query_vector(request.mode, query, indexes))
     }
 

@@ -30,6 +30,7 @@ mod reuse;
 mod schema;
 mod site;
 mod switch;
+mod traits;
 mod vectors;
 mod write;
 
@@ -61,6 +62,7 @@ pub use queue::{
 pub use reuse::Twin;
 pub use site::{CrawlKey, SiteKey, SiteLease, StoredSite};
 pub use switch::{DocumentVersion, NewVectors, Switch, SwitchEnd};
+pub use traits::DocumentTraits;
 pub use write::Settled;
 
 use std::fs::{self, File};

@@ -12,6 +12,9 @@ pub struct Settings {
     pub theme: Theme,
     /// Share of the window's width that the reader takes, 0.2 ..= 0.8.
     pub reader_share: Option<f64>,
+    /// What stood in the query box when the window was last used.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub last_query: String,
     /// Name of the embedding model; the bundled one when nothing was chosen.
     pub model: Option<String>,
     /// Folders of models that were added.
@@ -44,6 +47,7 @@ impl Default for Settings {
         Self {
             theme: Theme::default(),
             reader_share: None,
+            last_query: String::new(),
             model: None,
             model_folders: Vec::new(),
             exclusions: limits.exclusions,

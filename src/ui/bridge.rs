@@ -10,7 +10,7 @@ use lodestone::config::Config;
 use lodestone::data::{CrawlRules, DocumentId, Source};
 use lodestone::engine::{
     DocumentView, Engine, EngineEvent, GoldenSet, JobId, LibraryEntry, PageFilter, PageList,
-    SearchRequest, SearchResponse, SiteId, SiteView, Status,
+    SearchRequest, SearchResponse, SiteId, SiteView, Status, Vocabulary,
 };
 use tokio::sync::broadcast::{Receiver, error::RecvError};
 
@@ -79,6 +79,11 @@ async fn pump(session: &Session, mut events: Receiver<EngineEvent>) {
 impl Bridge {
     pub async fn search(&self, request: SearchRequest) -> Result<SearchResponse, String> {
         self.engine.search(request).await.map_err(|error| error.to_string())
+    }
+
+    /// What can be typed behind the names of qualifiers.
+    pub async fn vocabulary(&self) -> Result<Vocabulary, String> {
+        self.engine.vocabulary().await.map_err(|error| error.to_string())
     }
 
     pub async fn document(&self, id: DocumentId) -> Result<DocumentView, String> {

@@ -30,6 +30,22 @@ pub fn set_text(id: &str, text: &str) {
     ));
 }
 
+/// As [`set_text`], with the caret at byte `caret` of the text.
+pub fn set_text_at(id: &str, text: &str, caret: usize) {
+    let caret = text.get(..caret).unwrap_or(text).encode_utf16().count();
+    run(&format!(
+        "const box = document.getElementById({}); \
+         if (box) {{ box.value = {}; box.focus(); box.setSelectionRange({caret}, {caret}); }}",
+        json!(id),
+        json!(text)
+    ));
+}
+
+/// Scrolls a list to where it was.
+pub fn scroll_to(id: &str, top_px: f64) {
+    run(&format!("document.getElementById({})?.scrollTo({{ top: {top_px} }});", json!(id)));
+}
+
 /// Scrolls the reader to the chosen passage.
 pub fn show_chosen() {
     run(&format!("window.lodestone.showInReader({});", json!(CHOSEN_ID)));

@@ -10,6 +10,10 @@ pub enum Command {
     FocusInput,
     /// Moves the selection in the results.
     Move(isize),
+    /// Moves the selection to the first result, or to the last.
+    Edge {
+        first: bool,
+    },
     /// Shows the selected result in the reader; one that is there already opens in the system's
     /// application.
     Open,
@@ -42,6 +46,8 @@ pub fn command(key: &Key, modifiers: Modifiers) -> Option<Command> {
         Key::ArrowUp => Command::Move(-1),
         Key::PageDown => Command::Move(PAGE),
         Key::PageUp => Command::Move(-PAGE),
+        Key::Home => Command::Edge { first: true },
+        Key::End => Command::Edge { first: false },
         Key::Enter if primary => Command::OpenExternally,
         Key::Enter => Command::Open,
         Key::Escape => Command::Back,

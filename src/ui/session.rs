@@ -1,5 +1,6 @@
 //! Everything on screen as signals of plain structs, and the actions that components call.
 
+mod complete;
 mod golden;
 mod index;
 mod library;
@@ -20,8 +21,8 @@ use super::bridge::{self, Bridge};
 use super::dom;
 use super::keys::Command;
 use super::state::{
-    Activity, GoldenState, Health, LibraryState, NoticeAction, NoticeTone, Notices, Pane,
-    ReaderState, SearchState, View, WebState,
+    Activity, Completion, GoldenState, Health, LibraryState, NoticeAction, NoticeTone, Notices,
+    Pane, ReaderState, SearchState, View, WebState,
 };
 
 /// Whether the index can be used.
@@ -38,6 +39,7 @@ pub struct Session {
     pub phase: Signal<Phase>,
     pub view: Signal<View>,
     pub search: Signal<SearchState>,
+    pub completion: Signal<Completion>,
     pub reader: Signal<ReaderState>,
     pub library: Signal<LibraryState>,
     pub golden: Signal<GoldenState>,
@@ -52,6 +54,8 @@ pub struct Session {
     /// What is to be indexed as soon as the index is open.
     waiting: CopyValue<Vec<PathBuf>>,
     searching: CopyValue<Option<Task>>,
+    /// Where the results are scrolled to, for when they come back.
+    results_scroll_px: CopyValue<f64>,
     loading: CopyValue<Option<Task>>,
     refreshing: CopyValue<bool>,
     following: CopyValue<bool>,
@@ -65,7 +69,8 @@ impl Session {
         Self {
             phase: signal(Phase::Opening),
             view: signal(View::default()),
-            search: signal(SearchState::default()),
+            search: signal(SearchState::restored(settings.last_query.clone())),
+            completion: signal(Completion::default()),
             reader: signal(ReaderState::default()),
             library: signal(LibraryState::default()),
             golden: signal(GoldenState::default()),
@@ -79,6 +84,7 @@ impl Session {
             bridge: value(None),
             waiting: value(vec![]),
             searching: value(None),
+            results_scroll_px: value(0.0),
             loading: value(None),
             refreshing: value(false),
             following: value(false),
@@ -129,6 +135,7 @@ impl Session {
 
     /// Ends what runs before the window goes.
     pub fn close(self) {
+        self.remember_query();
         if let Some(bridge) = self.bridge() {
             bridge.close();
         }
@@ -140,6 +147,8 @@ impl Session {
             Command::FocusInput => dom::focus_text(self.view.peek().input_id()),
             Command::Move(by) if searching => self.move_selection(by),
             Command::Open if searching => self.open_selected(),
+            Command::Edge { first } if searching => self.move_to_edge(first),
+            Command::Edge { .. } => {}
             Command::Move(by) => dom::move_row(by, self.view.peek().input_id()),
             Command::Open => {}
             Command::OpenExternally => self.open_externally(),
@@ -179,6 +188,7 @@ impl Session {
         let reading = self.reader.peek().is_open();
         match *self.view.peek() {
             View::Search if reading && !self.pane.peek().is_wide() => self.close_reader(),
+            View::Search if self.search.peek().like().is_some() => self.leave_like(),
             View::Search => self.clear_query(),
             View::Library | View::Web if reading => self.close_reader(),
             View::Web => self.back_in_web(),

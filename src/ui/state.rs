@@ -1,6 +1,8 @@
 //! What is on screen, as plain structs that know neither the window nor the engine's handle.
 
 mod activity;
+mod completion;
+mod facets;
 mod golden;
 mod health;
 mod library;
@@ -14,6 +16,8 @@ mod search;
 mod web;
 
 pub use activity::Activity;
+pub use completion::Completion;
+pub use facets::{Chip, chips};
 pub use golden::GoldenState;
 pub use health::Health;
 pub use library::{LibraryState, LibraryTab, ROW_PX};
@@ -23,5 +27,5 @@ pub use page_rows::{PageGroup, PageRows};
 pub use pane::{Pane, View};
 pub use reader::ReaderState;
 pub use rules_form::{Field, FieldTrouble, ReachChoice, Recrawl, RulesForm};
-pub use search::{HITS_MAX, SearchState};
+pub use search::{Accepted, HITS_MAX, SearchState};
 pub use web::{Backed, SiteForm, WebState};

@@ -7,6 +7,8 @@ mod app;
 mod block;
 mod button;
 mod card;
+mod chips;
+mod completions;
 mod drop_target;
 mod empty;
 mod folders;

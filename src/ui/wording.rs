@@ -1,6 +1,7 @@
 //! Numbers, dates, places and reasons in words, as a person reads them on screen.
 
 mod amount;
+mod facet;
 mod measured;
 mod place;
 mod site;
@@ -8,6 +9,7 @@ mod time;
 mod why;
 
 pub use amount::{bytes, count, counted};
+pub use facet::{age_name, chip_label, folder_name, qualifier_note, type_label};
 pub use measured::measured_lines;
 pub use place::{also_in, breadcrumb, drop_label, is_address, open_label, type_name};
 pub use site::{

@@ -104,6 +104,7 @@ impl Session {
                 }
                 EngineEvent::SitesChanged => self.refresh_soon(),
                 EngineEvent::IndexChanged { .. } => {
+                    self.completion.write().forget();
                     self.health.write().apply(event);
                     self.refresh_soon();
                 }

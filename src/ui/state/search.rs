@@ -1,5 +1,7 @@
-use lodestone::data::Hit;
-use lodestone::engine::{ModelState, SearchMode, SearchRequest, SearchResponse};
+use lodestone::data::{ChunkKey, DocumentId, Hit};
+use lodestone::engine::{
+    ModelState, SearchMode, SearchRequest, SearchResponse, WeakerHits, qualifiers,
+};
 
 /// Documents asked for: more than a person scrolls through, few enough to paint at once.
 pub const HITS_MAX: usize = 30;
@@ -9,20 +11,57 @@ pub const HITS_MAX: usize = 30;
 /// Every question gets a number; an answer whose number is not the newest is dropped, so an answer
 /// older than the query never appears.
 #[derive(Clone, Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is one independent state of the view")]
 pub struct SearchState {
     query: String,
     sequence: u64,
     waiting: bool,
+    /// Whether the question was on screen before: then what a person looks at stays in its place.
+    refining: bool,
     answer: Option<SearchResponse>,
+    /// A newer answer whose order would move what a person looks at.
+    held: Option<SearchResponse>,
     problem: Option<String>,
     selected: usize,
     /// Whether a person moved the selection in this answer; then refinements keep the document.
     moved: bool,
+    /// Whether the pointer is over the results.
+    pub pointed: bool,
     /// Whether the reasons of the selected hit are unfolded.
     pub why: bool,
+    /// The hit whose other places are unfolded.
+    unfolded: Option<DocumentId>,
+    /// Whether documents that are too far from the query are shown behind the others.
+    weaker_shown: bool,
+    like: Option<Like>,
+}
+
+/// A passage whose neighbors are on screen.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Like {
+    pub passage: ChunkKey,
+    /// Of its document.
+    pub title: String,
+    /// What stood in the query box before.
+    pub before: String,
+}
+
+/// What became of an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Accepted {
+    /// It was to an older question, and dropped.
+    Stale,
+    Shown,
+    /// It waits until a person wants it.
+    Held,
 }
 
 impl SearchState {
+    /// What is asked as soon as the index is open: the query of the last time.
+    pub fn restored(query: String) -> Self {
+        Self { query, ..Self::default() }
+    }
+
     /// Takes what stands in the query box. Gives the number to ask under, or `None` when there is
     /// nothing new to ask.
     pub fn ask(&mut self, query: String) -> Option<u64> {
@@ -31,9 +70,37 @@ impl SearchState {
             return None;
         }
         self.query = query;
+        // Words are another question; qualifiers narrow this one.
+        self.like = self.like.take().filter(|_| has_no_words(&self.query));
+        self.start_over()
+    }
+
+    /// Asks for the neighbors of a passage, in place of the query.
+    pub fn ask_like(&mut self, passage: ChunkKey, title: String) -> Option<u64> {
+        let before = match self.like.take() {
+            Some(like) => like.before,
+            None => std::mem::take(&mut self.query),
+        };
+        self.query.clear();
+        self.like = Some(Like { passage, title, before });
+        self.start_over()
+    }
+
+    /// Back from the neighbors of a passage to the query before; gives that query.
+    pub fn leave_like(&mut self) -> Option<String> {
+        let like = self.like.take()?;
+        self.query.clone_from(&like.before);
+        Some(like.before)
+    }
+
+    /// Asks the question that is there now from its beginning.
+    pub fn start_over(&mut self) -> Option<u64> {
         self.moved = false;
         self.why = false;
-        if self.query.trim().is_empty() {
+        self.unfolded = None;
+        self.weaker_shown = false;
+        self.held = None;
+        if self.is_blank() {
             self.sequence += 1;
             self.waiting = false;
             self.answer = None;
@@ -41,15 +108,19 @@ impl SearchState {
             self.selected = 0;
             return None;
         }
-        self.again()
+        let asked = self.again();
+        self.refining = false;
+        asked
     }
 
     /// Asks the same question once more: the model became ready, or the index changed.
     pub fn again(&mut self) -> Option<u64> {
-        if self.query.trim().is_empty() {
+        if self.is_blank() {
             return None;
         }
         self.sequence += 1;
+        // An answer that is on its way to a new question makes that question no older.
+        self.refining = self.refining || !self.waiting;
         self.waiting = true;
         Some(self.sequence)
     }
@@ -60,29 +131,67 @@ impl SearchState {
             limit: HITS_MAX,
             typing: true,
             fold_duplicates: true,
+            facets: true,
+            like: self.like.as_ref().map(|like| like.passage),
+            weaker: if self.weaker_shown { WeakerHits::Behind } else { WeakerHits::LeftOut },
             ..SearchRequest::new(self.query.as_str())
         })
     }
 
-    /// Shows an answer, unless it is stale. Tells whether it was taken.
-    pub fn accept(&mut self, sequence: u64, answer: Result<SearchResponse, String>) -> bool {
+    /// Shows an answer, unless it is stale or would move what a person looks at.
+    pub fn accept(&mut self, sequence: u64, answer: Result<SearchResponse, String>) -> Accepted {
         if sequence != self.sequence {
-            return false;
+            return Accepted::Stale;
         }
         self.waiting = false;
         match answer {
-            Ok(answer) => {
-                let kept = self.moved.then(|| self.selected_hit().map(|hit| hit.document.id));
-                self.selected = kept
-                    .flatten()
-                    .and_then(|id| answer.hits.iter().position(|hit| hit.document.id == id))
-                    .unwrap_or(0);
-                self.answer = Some(answer);
+            Ok(answer) if self.refining && self.is_looked_at() && self.would_move(&answer) => {
                 self.problem = None;
+                self.held = Some(answer);
+                return Accepted::Held;
             }
+            Ok(answer) => self.take(answer),
             Err(problem) => self.problem = Some(problem),
         }
-        true
+        Accepted::Shown
+    }
+
+    fn take(&mut self, answer: SearchResponse) {
+        let kept = self.moved.then(|| self.selected_hit().map(|hit| hit.document.id));
+        self.selected = kept
+            .flatten()
+            .and_then(|id| answer.hits.iter().position(|hit| hit.document.id == id))
+            .unwrap_or(0);
+        self.answer = Some(answer);
+        self.held = None;
+        self.problem = None;
+    }
+
+    /// Shows the answer that waits, in its order.
+    pub fn take_held(&mut self) {
+        if let Some(answer) = self.held.take() {
+            self.take(answer);
+        }
+    }
+
+    /// Whether a newer answer waits.
+    pub fn has_held(&self) -> bool {
+        self.held.is_some()
+    }
+
+    fn is_looked_at(&self) -> bool {
+        self.moved || self.pointed
+    }
+
+    /// Whether a document on screen would get another place.
+    fn would_move(&self, answer: &SearchResponse) -> bool {
+        let pairs = self.hits().iter().zip(&answer.hits);
+        pairs.into_iter().any(|(shown, new)| shown.document.id != new.document.id)
+    }
+
+    /// Whether nothing was asked since.
+    pub fn is_newest(&self, sequence: u64) -> bool {
+        sequence == self.sequence
     }
 
     pub fn query(&self) -> &str {
@@ -90,7 +199,27 @@ impl SearchState {
     }
 
     pub fn is_blank(&self) -> bool {
-        self.query.trim().is_empty()
+        self.query.trim().is_empty() && self.like.is_none()
+    }
+
+    pub fn like(&self) -> Option<&Like> {
+        self.like.as_ref()
+    }
+
+    /// Shows documents that are too far from the query behind the others, or hides them again. Gives the
+    /// number to ask under.
+    pub fn show_weaker(&mut self, shown: bool) -> Option<u64> {
+        self.weaker_shown = shown;
+        self.again()
+    }
+
+    /// Unfolds the other places of a hit, or folds them.
+    pub fn toggle_places(&mut self, id: DocumentId) {
+        self.unfolded = if self.unfolded == Some(id) { None } else { Some(id) };
+    }
+
+    pub fn is_unfolded(&self, id: DocumentId) -> bool {
+        self.unfolded == Some(id)
     }
 
     pub fn is_waiting(&self) -> bool {
@@ -133,11 +262,28 @@ impl SearchState {
         self.select(self.selected.saturating_add_signed(by).min(last));
     }
 
+    /// Moves the selection to the first hit, or to the last.
+    pub fn move_to_edge(&mut self, first: bool) {
+        self.select(if first { 0 } else { self.hits().len().saturating_sub(1) });
+    }
+
     /// Whether the answer on screen was made without the model and the model could now refine it.
     pub fn can_refine(&self, model: &ModelState) -> bool {
         matches!(model, ModelState::Ready { .. })
             && self.answer.as_ref().is_some_and(|answer| answer.mode == SearchMode::Keyword)
     }
+}
+
+/// Whether a query holds qualifiers alone.
+fn has_no_words(query: &str) -> bool {
+    let mut at = 0;
+    let written = qualifiers(query);
+    let words = written.iter().map(|written| {
+        let before = query[at..written.range.start].trim();
+        at = written.range.end;
+        before.is_empty()
+    });
+    words.fold(true, |all, none| all && none) && query[at..].trim().is_empty()
 }
 
 #[cfg(test)]
@@ -148,7 +294,7 @@ mod tests {
     fn answered(names: &[&str]) -> SearchState {
         let mut search = SearchState::default();
         let sequence = search.ask("owner".to_owned()).unwrap();
-        assert!(search.accept(sequence, Ok(response(names))));
+        assert_eq!(search.accept(sequence, Ok(response(names))), Accepted::Shown);
         search
     }
 
@@ -159,10 +305,10 @@ mod tests {
         let second = search.ask("owner".to_owned()).unwrap();
         assert!(search.request(first).is_none(), "a question that was overtaken is not sent");
         assert_eq!(search.request(second).unwrap().query, "owner");
-        assert!(!search.accept(first, Ok(response(&["old.md"]))));
+        assert_eq!(search.accept(first, Ok(response(&["old.md"]))), Accepted::Stale);
         assert!(search.hits().is_empty());
-        assert!(search.accept(second, Ok(response(&["new.md"]))));
-        assert!(!search.accept(first, Err("late".to_owned())));
+        assert_eq!(search.accept(second, Ok(response(&["new.md"]))), Accepted::Shown);
+        assert_eq!(search.accept(first, Err("late".to_owned())), Accepted::Stale);
         assert_eq!(search.problem(), None);
         assert_eq!(search.hits()[0].document.title, "new.md");
     }
@@ -173,7 +319,7 @@ mod tests {
         let on_its_way = search.ask("owners".to_owned()).unwrap();
         assert_eq!(search.ask("  ".to_owned()), None);
         assert!(search.hits().is_empty() && !search.is_waiting());
-        assert!(!search.accept(on_its_way, Ok(response(&["a.md"]))));
+        assert_eq!(search.accept(on_its_way, Ok(response(&["a.md"]))), Accepted::Stale);
     }
 
     #[test]
@@ -203,7 +349,9 @@ mod tests {
         let mut search = answered(&["a.md", "b.md", "c.md"]);
         search.select(1);
         let refined = search.again().unwrap();
-        search.accept(refined, Ok(response(&["c.md", "a.md", "b.md"])));
+        let better = response(&["c.md", "a.md", "b.md"]);
+        assert_eq!(search.accept(refined, Ok(better)), Accepted::Held);
+        search.take_held();
         assert_eq!(search.selected_hit().unwrap().document.title, "b.md");
         let other = search.ask("threads".to_owned()).unwrap();
         search.accept(other, Ok(response(&["a.md", "b.md"])));
@@ -216,6 +364,58 @@ mod tests {
         let refined = search.again().unwrap();
         search.accept(refined, Ok(response(&["b.md", "a.md"])));
         assert_eq!(search.selected_hit().unwrap().document.title, "b.md");
+    }
+
+    #[test]
+    fn what_is_looked_at_stays_in_its_place_until_a_person_wants_the_new_order() {
+        let titles = |search: &SearchState| {
+            search.hits().iter().map(|hit| hit.document.title.clone()).collect::<Vec<_>>()
+        };
+        let mut search = answered(&["a.md", "b.md"]);
+        search.pointed = true;
+        let refined = search.again().unwrap();
+        assert_eq!(search.accept(refined, Ok(response(&["b.md", "a.md"]))), Accepted::Held);
+        assert_eq!(
+            (titles(&search), search.has_held()),
+            (vec!["a.md".into(), "b.md".into()], true)
+        );
+        let longer = search.again().unwrap();
+        let answer = response(&["a.md", "b.md", "c.md"]);
+        assert_eq!(search.accept(longer, Ok(answer)), Accepted::Shown, "nothing moves");
+        assert!(!search.has_held());
+        search.ask("threads".to_owned()).unwrap();
+        let asked_again = search.again().unwrap();
+        let other = response(&["c.md", "a.md"]);
+        assert_eq!(search.accept(asked_again, Ok(other)), Accepted::Shown, "a new question");
+        assert_eq!(titles(&search)[0], "c.md");
+    }
+
+    #[test]
+    fn the_neighbors_of_a_passage_can_be_narrowed_and_backed_out_of() {
+        let mut search = answered(&["a.md"]);
+        let passage = search.hits()[0].passage.chunk;
+        let like = search.ask_like(passage, "a.md".to_owned()).unwrap();
+        let request = search.request(like).unwrap();
+        assert_eq!((request.like, request.query.as_str()), (Some(passage), ""));
+        let narrowed = search.ask("type:pdf".to_owned()).unwrap();
+        assert_eq!(search.request(narrowed).unwrap().like, Some(passage));
+        let deeper = response(&["b.md"]).hits[0].passage.chunk;
+        search.ask_like(deeper, "b.md".to_owned()).unwrap();
+        assert_eq!(search.leave_like().as_deref(), Some("owner"));
+        let back = search.start_over().unwrap();
+        assert_eq!(search.request(back).unwrap().query, "owner");
+        search.ask_like(passage, "a.md".to_owned()).unwrap();
+        let words = search.ask("threads".to_owned()).unwrap();
+        assert_eq!(search.request(words).unwrap().like, None);
+    }
+
+    #[test]
+    fn weaker_hits_are_asked_for_and_forgotten_with_the_question() {
+        let mut search = answered(&["a.md"]);
+        let shown = search.show_weaker(true).unwrap();
+        assert_eq!(search.request(shown).unwrap().weaker, WeakerHits::Behind);
+        let other = search.ask("threads".to_owned()).unwrap();
+        assert_eq!(search.request(other).unwrap().weaker, WeakerHits::LeftOut);
     }
 
     #[test]
