@@ -91,6 +91,22 @@
       else if (at === 0 && by < 0) document.getElementById(box)?.focus();
       else if (at >= 0) rows[Math.min(Math.max(at + by, 0), rows.length - 1)].focus();
     },
+    // A row that is far away is in the page only once the list has been scrolled there.
+    focusRow(row, height) {
+      const list = document.querySelector(".rows");
+      if (!list) return;
+      const top = row * height;
+      if (top < list.scrollTop) list.scrollTop = top;
+      else if (top + height > list.scrollTop + list.clientHeight) {
+        list.scrollTop = top + height - list.clientHeight;
+      }
+      const focus = (tries) => {
+        const found = document.getElementById(`row-${row}`);
+        if (found) found.focus({ preventScroll: true });
+        else if (tries > 0) requestAnimationFrame(() => focus(tries - 1));
+      };
+      focus(30);
+    },
     loadFonts() {
       for (const face of document.fonts) face.load();
     },

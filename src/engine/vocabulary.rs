@@ -3,7 +3,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::{Engine, EngineError};
-use crate::data::Source;
+use crate::data::{DocumentId, Source};
+use crate::platform;
+use crate::search::Facets;
 
 /// Values that the qualifiers of a query can have here, most frequent first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -23,6 +25,16 @@ pub struct KnownValue {
 }
 
 impl Engine {
+    /// How documents divide, by what would narrow a query that has considered them.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn facets(&self, considered: Vec<DocumentId>) -> Result<Facets, EngineError> {
+        let inner = Arc::clone(&self.inner);
+        let now = platform::now_seconds();
+        self.run_blocking(move || Ok(Facets::of(&inner.store, considered, now)?)).await
+    }
+
     /// What can be typed behind the names of qualifiers: reads the traits of every document.
     ///
     /// # Errors

@@ -23,15 +23,13 @@ pub struct Query {
     wanted: Vec<String>,
     /// Whether a word that is looked for ends the text: it may still be being typed.
     pub ends_in_term: bool,
-    /// When it was asked, in seconds since the Unix epoch.
-    pub now: i64,
 }
 
 impl Query {
     /// Parses `text`; `now` (seconds since the Unix epoch) is what `after:7d` counts from.
     #[must_use]
     pub fn parse(text: &str, now: i64) -> Self {
-        let mut query = Self { now, ..Self::default() };
+        let mut query = Self::default();
         for Piece { range, negated, kind } in piece::pieces(text) {
             match kind {
                 PieceKind::Word(word) if negated => query.excluded.push(word.to_owned()),

@@ -1,7 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-use super::Facets;
-use crate::data::{ChunkKey, Embedding, Hit};
+use crate::data::{ChunkKey, DocumentId, Embedding, Hit};
 
 /// Which lists an answer is made from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -39,8 +38,6 @@ pub struct SearchRequest {
     pub weaker: WeakerHits,
     /// Whether a document that says nearly the same as one above it is named there and not shown.
     pub fold_duplicates: bool,
-    /// Whether the answer says how its documents divide.
-    pub facets: bool,
     /// A passage whose neighbors by meaning are asked for, in place of the words of the query; its own
     /// document is left out.
     pub like: Option<ChunkKey>,
@@ -67,7 +64,6 @@ impl SearchRequest {
             typing: false,
             weaker: WeakerHits::default(),
             fold_duplicates: false,
-            facets: false,
             like: None,
         }
     }
@@ -91,9 +87,9 @@ pub struct SearchResponse {
     pub hits: Vec<Hit>,
     /// Documents that were found but are too far from the query to be shown.
     pub weaker: usize,
-    /// How the documents divide, where that was asked.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub facets: Option<Facets>,
+    /// Every document that the hits were chosen from, best first; what facets count.
+    #[serde(skip)]
+    pub considered: Vec<DocumentId>,
     pub coverage: Coverage,
 }
 

@@ -6,7 +6,7 @@ use super::IndexSnapshot;
 use super::answer::Shown;
 use super::ranking::{Found, RankedDocument, rank};
 use super::{
-    Coverage, Facets, Query, QueryVector, SearchError, SearchMode, SearchRequest, SearchResponse,
+    Coverage, Query, QueryVector, SearchError, SearchMode, SearchRequest, SearchResponse,
     WeakerHits, answer,
 };
 use crate::data::{Candidate, ChunkKey, DocumentId, Embedding, Hit, Why};
@@ -116,8 +116,6 @@ impl<'a> Searcher<'a> {
         } else {
             self.best(request, mode, words, vector)?
         };
-        let facets = request.facets.then(|| self.store.traits_of(&from)).transpose()?;
-        let facets = facets.map(|traits| Facets::count(&traits, query.now));
         let counts = self.store.counts()?;
         Ok(SearchResponse {
             query: request.query.clone(),
@@ -125,7 +123,7 @@ impl<'a> Searcher<'a> {
             took_ms: started.elapsed().as_secs_f64() * 1e3,
             hits,
             weaker,
-            facets,
+            considered: from,
             coverage: Coverage {
                 indexed: counts.documents,
                 known: counts.documents + counts.skipped + self.store.queued_new()?,
@@ -223,7 +221,7 @@ impl<'a> Searcher<'a> {
             return Ok(Chosen::default());
         }
         let allowed = self.indexes.keywords().narrow(prepared, PassageFilter::all())?;
-        let wanted = if request.facets { request.limit.max(LISTED_MAX) } else { request.limit };
+        let wanted = request.limit.max(LISTED_MAX);
         let limit = if allowed.is_all() { wanted } else { i64::MAX as usize };
         let documents: Vec<_> = self
             .store

@@ -56,6 +56,11 @@ pub fn move_row(by: isize, box_id: &str) {
     run(&format!("window.lodestone.moveRow({by}, {});", json!(box_id)));
 }
 
+/// Focuses a row of the list on screen; one that is not in the page is scrolled to first.
+pub fn focus_row(row: usize, row_px: f64) {
+    run(&format!("window.lodestone.focusRow({row}, {row_px});"));
+}
+
 /// Loads every face at once, so that none is swapped in under a reader's eyes.
 pub fn load_fonts() {
     run("window.lodestone.loadFonts();");

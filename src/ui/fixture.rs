@@ -115,7 +115,7 @@ pub fn response(names: &[&str]) -> SearchResponse {
         took_ms: 4.0,
         hits: names.iter().map(|name| hit(name, "It has owners.")).collect(),
         weaker: 0,
-        facets: None,
+        considered: Vec::new(),
         coverage: Coverage { indexed: 1, known: 1 },
     }
 }

@@ -22,7 +22,7 @@ use super::dom;
 use super::keys::Command;
 use super::state::{
     Activity, Completion, GoldenState, Health, LibraryState, NoticeAction, NoticeTone, Notices,
-    Pane, ReaderState, SearchState, View, WebState,
+    Pane, ReaderState, Removals, SearchState, View, WebState,
 };
 
 /// Whether the index can be used.
@@ -53,6 +53,7 @@ pub struct Session {
     bridge: CopyValue<Option<Bridge>>,
     /// What is to be indexed as soon as the index is open.
     waiting: CopyValue<Vec<PathBuf>>,
+    removals: CopyValue<Removals>,
     searching: CopyValue<Option<Task>>,
     /// Where the results are scrolled to, for when they come back.
     results_scroll_px: CopyValue<f64>,
@@ -83,6 +84,7 @@ impl Session {
             data_dir: value(data_dir),
             bridge: value(None),
             waiting: value(vec![]),
+            removals: value(Removals::default()),
             searching: value(None),
             results_scroll_px: value(0.0),
             loading: value(None),
@@ -137,7 +139,7 @@ impl Session {
     pub fn close(self) {
         self.remember_query();
         if let Some(bridge) = self.bridge() {
-            bridge.close();
+            bridge.close(self.removals_left());
         }
     }
 
@@ -178,10 +180,6 @@ impl Session {
 
     /// Backs out of one thing: a question, a reader that covers the list, then the query.
     fn back(mut self) {
-        if self.library.peek().asking.is_some() {
-            self.library.write().asking = None;
-            return;
-        }
         if self.web.peek().asking.is_some() {
             return self.keep_site();
         }
@@ -192,6 +190,9 @@ impl Session {
             View::Search => self.clear_query(),
             View::Library | View::Web if reading => self.close_reader(),
             View::Web => self.back_in_web(),
+            View::Library if self.library.peek().picked_count() > 0 => {
+                self.library.write().unpick();
+            }
             View::Library => self.clear_filter(),
         }
     }
@@ -205,6 +206,7 @@ impl Session {
         match action {
             NoticeAction::ShowSkipped => self.show_skipped(),
             NoticeAction::ShowFailed(site) => self.show_failed(site),
+            NoticeAction::UndoRemoval(number) => self.undo_removal(number),
         }
     }
 

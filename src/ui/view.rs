@@ -27,6 +27,7 @@ mod site_page;
 mod site_row;
 mod splitter;
 mod status_bar;
+mod top_box;
 mod trouble;
 mod web;
 

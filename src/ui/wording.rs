@@ -16,5 +16,5 @@ pub use site::{
     coverage, findings_lines, group_name, page_standing, pages_per_second, pages_wanted,
     reach_name, recrawl_name, rules_line, site_name, site_standing,
 };
-pub use time::{ago, date, now, time_left, until};
+pub use time::{ago, date, now, saved_copy, time_left, until};
 pub use why::why_lines;

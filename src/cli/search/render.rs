@@ -135,7 +135,7 @@ mod tests {
                 is_weak: false,
             }],
             weaker: 3,
-            facets: None,
+            considered: Vec::new(),
             coverage: Coverage { indexed: 9, known: 10 },
         }
     }

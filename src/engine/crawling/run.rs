@@ -23,7 +23,8 @@ const FAILED_S: i64 = 300;
 /// Goes on with the crawl of a site, which is written down.
 pub(super) fn crawl(engine: &Engine, site: SiteKey, start: &Url) -> Job {
     let path = start.path().trim_end_matches('/');
-    let label = format!("Crawling {}{path}", start.host_str().unwrap_or_default());
+    let port = start.port().map(|port| format!(":{port}")).unwrap_or_default();
+    let label = format!("Crawling {}{port}{path}", start.host_str().unwrap_or_default());
     // Known from here on, so that nobody begins another.
     engine.inner.crawls.begin(site);
     jobs::start(engine, label, move |engine, job, cancel| async move {

@@ -12,7 +12,8 @@ use crate::ui::state::{Notice, NoticeTone, View};
 const REFRESH_AFTER: Duration = Duration::from_millis(500);
 /// Nobody dismisses a dialog faster.
 const DISMISSED_AFTER: Duration = Duration::from_millis(250);
-const NOTICE_STAYS: Duration = Duration::from_secs(6);
+/// How long a notice can be read and its action taken.
+pub(super) const NOTICE_STAYS: Duration = Duration::from_secs(7);
 
 impl Session {
     /// Adds files and folders to the index; those that come while it opens are added once it is open.

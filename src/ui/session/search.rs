@@ -154,11 +154,13 @@ impl Session {
             // Before the engine is open the question waits in the state; `attach` asks it.
             let Some(bridge) = self.bridge() else { return };
             let answer = bridge.search(request).await;
+            let considered = answer.as_ref().ok().map(|answer| answer.considered.clone());
             let accepted = self.search.write().accept(sequence, answer);
-            if accepted != Accepted::Shown {
+            if accepted == Accepted::Stale {
                 return;
             }
             match place {
+                _ if accepted == Accepted::Held => {}
                 Place::Best => {
                     self.results_scroll_px.set(0.0);
                     dom::scroll_to(dom::RESULTS_ID, 0.0);
@@ -166,6 +168,12 @@ impl Session {
                     self.remember_soon(sequence);
                 }
                 Place::Kept => self.remark(),
+            }
+            // Counted once the answer is on screen: it does not wait for this.
+            if let Some(considered) = considered
+                && let Ok(facets) = bridge.facets(considered).await
+            {
+                self.search.write().count(sequence, facets);
             }
         });
         self.searching.set(Some(task));

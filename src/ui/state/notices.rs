@@ -29,12 +29,15 @@ pub enum NoticeAction {
     ShowSkipped,
     /// The pages of a site that could not be had.
     ShowFailed(SiteId),
+    /// Takes back what is about to be removed.
+    UndoRemoval(u64),
 }
 
 impl Notice {
     /// Whether it goes by itself: nothing has to be read or done.
     pub fn fades(&self) -> bool {
-        self.tone == NoticeTone::Quiet && self.action.is_none()
+        let goes_alone = matches!(self.action, None | Some(NoticeAction::UndoRemoval(_)));
+        self.tone == NoticeTone::Quiet && goes_alone
     }
 }
 

@@ -1,6 +1,6 @@
 use lodestone::data::{ChunkKey, DocumentId, Hit};
 use lodestone::engine::{
-    ModelState, SearchMode, SearchRequest, SearchResponse, WeakerHits, qualifiers,
+    Facets, ModelState, SearchMode, SearchRequest, SearchResponse, WeakerHits, qualifiers,
 };
 
 /// Documents asked for: more than a person scrolls through, few enough to paint at once.
@@ -21,6 +21,9 @@ pub struct SearchState {
     answer: Option<SearchResponse>,
     /// A newer answer whose order would move what a person looks at.
     held: Option<SearchResponse>,
+    /// How the documents of the newest answer that was counted divide; those of the answer before stay
+    /// until they are, so that nothing flickers.
+    facets: Option<Facets>,
     problem: Option<String>,
     selected: usize,
     /// Whether a person moved the selection in this answer; then refinements keep the document.
@@ -104,6 +107,7 @@ impl SearchState {
             self.sequence += 1;
             self.waiting = false;
             self.answer = None;
+            self.facets = None;
             self.problem = None;
             self.selected = 0;
             return None;
@@ -131,7 +135,6 @@ impl SearchState {
             limit: HITS_MAX,
             typing: true,
             fold_duplicates: true,
-            facets: true,
             like: self.like.as_ref().map(|like| like.passage),
             weaker: if self.weaker_shown { WeakerHits::Behind } else { WeakerHits::LeftOut },
             ..SearchRequest::new(self.query.as_str())
@@ -165,6 +168,17 @@ impl SearchState {
         self.answer = Some(answer);
         self.held = None;
         self.problem = None;
+    }
+
+    /// Shows how the documents of an answer divide, unless another question was asked since.
+    pub fn count(&mut self, sequence: u64, facets: Facets) {
+        if sequence == self.sequence {
+            self.facets = Some(facets);
+        }
+    }
+
+    pub fn facets(&self) -> Option<&Facets> {
+        self.facets.as_ref()
     }
 
     /// Shows the answer that waits, in its order.

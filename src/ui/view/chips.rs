@@ -10,10 +10,11 @@ use crate::ui::wording::{chip_label, count, counted};
 pub fn Chips() -> Element {
     let session = use_session();
     let search = session.search.read();
-    let facets = search.answer().and_then(|answer| answer.facets.as_ref());
-    let chips = chips(search.query(), facets);
+    let chips = chips(search.query(), search.facets());
     let like = search.like().map(|like| like.title.clone());
-    if chips.is_empty() && like.is_none() {
+    // Before the first count there is room for it, so that what it narrows stays where it is.
+    let is_counting = search.answer().is_some() && search.facets().is_none();
+    if chips.is_empty() && like.is_none() && !is_counting {
         return VNode::empty();
     }
     let home = std::env::home_dir();
@@ -91,6 +92,32 @@ fn ChipButton(chip: Chip, label: String) -> Element {
     }
 }
 
+/// A chip that is on or off, with how much it is about.
+#[component]
+pub fn ChipToggle(
+    symbol: Symbol,
+    label: String,
+    total: u64,
+    on: bool,
+    /// Gets what it is to be.
+    onpress: EventHandler<bool>,
+) -> Element {
+    rsx! {
+        button {
+            class: "chip",
+            r#type: "button",
+            title: "{label}",
+            aria_label: "{label}, {count(total)}",
+            aria_pressed: "{on}",
+            onclick: move |_| onpress.call(!on),
+            onkeydown: keep_press,
+            Icon { symbol }
+            span { class: "chip-text", "{label}" }
+            span { class: "chip-count", "{count(total)}" }
+        }
+    }
+}
+
 /// These keys press the button; further out they would open the selected result.
 fn keep_press(event: KeyboardEvent) {
     if matches!(event.key(), Key::Enter) || event.key() == Key::Character(" ".into()) {
@@ -119,9 +146,9 @@ mod tests {
             };
             let mut search = session.search.write();
             let sequence = search.ask("type:pdf -in:old owner".to_owned()).unwrap();
-            let answer =
-                lodestone::engine::SearchResponse { facets: Some(facets), ..response(&["a"]) };
-            search.accept(sequence, Ok(answer));
+            search.accept(sequence, Ok(response(&["a"])));
+            search.count(sequence, facets);
+            search.count(sequence - 1, Facets::default());
         });
         rsx! {
             Chips {}

@@ -40,6 +40,7 @@ icons! {
     Open = "external-link",
     Options = "sliders-horizontal",
     Pause = "pause",
+    Picked = "square-check",
     Play = "play",
     Refresh = "refresh-cw",
     Remove = "trash-2",

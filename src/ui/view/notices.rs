@@ -20,10 +20,14 @@ pub fn NoticeStack() -> Element {
                     if let Some(action) = notice.action {
                         Button {
                             tone: "link",
-                            text: "See why",
+                            text: match action {
+                                NoticeAction::UndoRemoval(_) => "Undo",
+                                NoticeAction::ShowSkipped | NoticeAction::ShowFailed(_) => "See why",
+                            },
                             label: match action {
                                 NoticeAction::ShowSkipped => "Show what was not indexed, with reasons",
                                 NoticeAction::ShowFailed(_) => "Show the pages that failed, with reasons",
+                                NoticeAction::UndoRemoval(_) => "Put back what was removed",
                             },
                             onpress: move |()| {
                                 session.notices.write().dismiss(notice.id);

@@ -157,7 +157,7 @@ fn Summary() -> Element {
     };
     let strong = answer.hits.iter().filter(|hit| !hit.is_weak).count();
     let found = counted(strong as u64, "document");
-    let from = answer.facets.as_ref().map_or(0, |facets| facets.documents);
+    let from = answer.considered.len() as u64;
     let found = match (strong < HITS_MAX, search.like()) {
         (true, None) => found,
         (true, Some(_)) => format!("{found} like it"),
