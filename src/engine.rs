@@ -256,6 +256,22 @@ impl Engine {
         }
     }
 
+    /// The document of a file or page, as a person names it; `None` when it is not indexed.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn document_named(&self, name: &str) -> Result<Option<DocumentId>, EngineError> {
+        let (inner, name) = (Arc::clone(&self.inner), name.to_owned());
+        self.run_blocking(move || {
+            let source = match Source::from_key(&name) {
+                Ok(source @ Source::Web(_)) => source,
+                _ => Source::File(platform::resolve(name.as_ref())),
+            };
+            Ok(inner.store.fingerprint(&source)?.map(|_| DocumentId::of(&source)))
+        })
+        .await
+    }
+
     /// A document with its passages; `None` when it has gone.
     ///
     /// # Errors

@@ -15,6 +15,17 @@
     if (!app.dispatchEvent(again)) event.preventDefault();
   });
 
+  // What is typed while the results have the focus goes on in the query.
+  document.addEventListener("keydown", (event) => {
+    const box = document.getElementById("query");
+    const types = event.key.length === 1 && ![" ", "/", "?"].includes(event.key);
+    const plain = !event.ctrlKey && !event.metaKey && !event.altKey;
+    if (box && types && plain && event.target.closest?.("#results")) {
+      box.focus();
+      box.setSelectionRange(box.value.length, box.value.length);
+    }
+  }, { capture: true });
+
   const copy = (text) => {
     const box = document.createElement("textarea");
     box.value = text;

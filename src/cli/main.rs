@@ -58,6 +58,7 @@ fn run(arguments: Arguments) -> Result<Exit, Failure> {
             Command::Index(arguments) => index::run(&common, &output, arguments).await,
             Command::Crawl(arguments) => crawl::run(&common, &output, arguments).await,
             Command::Search(arguments) => search::run(&common, &output, arguments).await,
+            Command::Similar(arguments) => search::similar(&common, &output, arguments).await,
             Command::Status => status::run(&common, &output).await,
             Command::Remove(arguments) => remove::run(&common, &output, arguments).await,
             Command::Watch(arguments) => folders::watch(&common, &output, arguments, true).await,

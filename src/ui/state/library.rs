@@ -201,7 +201,8 @@ impl LibraryState {
     }
 
     fn at(&self, row: usize) -> Option<&LibraryEntry> {
-        self.entries.get(*self.passing.get(row)?)
+        let row = self.passing.get(row).filter(|_| self.tab == LibraryTab::Documents)?;
+        self.entries.get(*row)
     }
 
     /// The sources of the rows that pass, where they could not be indexed.

@@ -80,7 +80,7 @@ pub fn Card(hit: Hit, at: usize, selected: bool, why: bool, unfolded: bool) -> E
             }
             if why {
                 ul { class: "why", id: "why", aria_label: "Why this result",
-                    for line in why_lines(&hit) {
+                    for line in why_lines(&hit, session.search.read().like().is_none()) {
                         li { key: "{line}", "{line}" }
                     }
                 }

@@ -1,4 +1,5 @@
 use dioxus::prelude::*;
+use lodestone::data::MediaType;
 
 use super::icon::{Icon, Symbol};
 use super::use_session;
@@ -57,6 +58,7 @@ fn ChipButton(chip: Chip, label: String) -> Element {
         "in" => Symbol::Folder,
         "site" => Symbol::Web,
         "after" | "before" => Symbol::Clock,
+        "type" => MediaType::from_name(&value).map_or(Symbol::Text, Symbol::of_type),
         _ => Symbol::Text,
     };
     let label = if negated { format!("Not {label}") } else { label };

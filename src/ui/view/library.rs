@@ -317,7 +317,7 @@ mod tests {
     use crate::ui::view::tests::rendered;
 
     #[component]
-    fn Three(tab: LibraryTab) -> Element {
+    fn Three(tab: LibraryTab, picked: bool) -> Element {
         let mut session = use_session();
         use_hook(|| {
             let mut library = session.library.write();
@@ -336,7 +336,9 @@ mod tests {
                 ],
             );
             library.show(tab);
-            library.pick(1, false);
+            if picked {
+                library.pick(1, false);
+            }
         });
         rsx! {
             LibraryView {}
@@ -351,17 +353,20 @@ mod tests {
 
     #[test]
     fn documents_are_a_table_that_sorts_narrows_and_picks() {
-        let html = rendered(|| rsx! { Three { tab: LibraryTab::Documents } });
+        let html = rendered(|| rsx! { Three { tab: LibraryTab::Documents, picked: false } });
         assert_holds(&html, &[r#"role="table""#, r#"aria-rowcount="4""#, r#"role="rowgroup""#]);
         assert_holds(&html, &[r#"role="columnheader" aria-sort="ascending""#, ">Passages<"]);
-        assert_holds(&html, &["1 selected", "Index again", r#"aria-checked="true""#]);
         assert_holds(&html, &[">Older version<", ">Searchable<"]);
         assert_holds(&html, &[r#"aria-label="Markdown, 2" aria-pressed="false""#]);
+        assert!(!html.contains(r#"aria-checked="true""#), "{html}");
+        let picked = rendered(|| rsx! { Three { tab: LibraryTab::Documents, picked: true } });
+        assert_holds(&picked, &["1 selected", "Index again", r#"aria-checked="true""#]);
+        assert!(!picked.contains("Markdown, 2"), "the one takes the place of the other: {picked}");
     }
 
     #[test]
     fn the_ledger_names_reasons_and_offers_to_try_again() {
-        let html = rendered(|| rsx! { Three { tab: LibraryTab::Skipped } });
+        let html = rendered(|| rsx! { Three { tab: LibraryTab::Skipped, picked: true } });
         assert_holds(&html, &[">The file is damaged<", ">Binary<", "Retry all", ">Retry<"]);
         assert_holds(&html, &["tried 2 times"]);
         assert!(!html.contains("columnheader"), "{html}");

@@ -187,7 +187,7 @@ fn Summary() -> Element {
                             event.stop_propagation();
                         }
                     },
-                    "searched {count(coverage.indexed)} of {counted(coverage.known, \"file\")}{so_far}"
+                    "searched {count(coverage.indexed)} of {counted(coverage.known, \"document\")}{so_far}"
                 }
             }
             if search.has_held() {
