@@ -277,14 +277,15 @@ fn what_is_like_a_passage_is_near_it_and_of_another_document() {
         let hit = desk.search("cat sleeps").hits.into_iter();
         let a = hit.map(|hit| hit.document).find(|d| d.source.name() == "a.txt").unwrap();
         let like = Some(crate::data::ChunkKey { document: a.id, ordinal });
-        let request = SearchRequest { like, ..SearchRequest::new(query) };
+        let weaker = WeakerHits::Among;
+        let request = SearchRequest { weaker, like, ..SearchRequest::new(query) };
         let query = Query::parse(query, 0);
         let searcher = desk.indexes.searcher(&desk.store);
         let vector = searcher.vector_of(request.like.unwrap()).unwrap();
         searcher.search(&request, &query, vector.as_ref()).unwrap()
     };
     let near = like("", 0);
-    assert_eq!(names(&near.hits), ["b.txt", "d.md"]);
+    assert_eq!(names(&near.hits), ["b.txt", "d.md", "c.txt"]);
     assert!(near.hits.iter().all(|hit| hit.why.keyword.is_none() && hit.why.semantic.is_some()));
     assert_eq!(names(&like("ext:md", 0).hits), ["d.md"]);
     assert!(like("", 9).hits.is_empty(), "a passage that has gone is like nothing");

@@ -150,9 +150,8 @@ impl Session {
             Command::Move(by) if searching => self.move_selection(by),
             Command::Open if searching => self.open_selected(),
             Command::Edge { first } if searching => self.move_to_edge(first),
-            Command::Edge { .. } => {}
             Command::Move(by) => dom::move_row(by, self.view.peek().input_id()),
-            Command::Open => {}
+            Command::Open | Command::Edge { .. } => {}
             Command::OpenExternally => self.open_externally(),
             Command::Step(by) => self.step(by),
             Command::Back => self.back(),

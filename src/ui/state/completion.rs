@@ -84,8 +84,8 @@ impl Completion {
 
     /// Moves down or up, from end to end with nothing chosen between.
     pub fn step(&mut self, by: isize) {
-        let places = self.choices.len() as isize + 1;
-        let at = self.chosen.map_or(0, |chosen| chosen as isize + 1);
+        let places = self.choices.len().cast_signed() + 1;
+        let at = self.chosen.map_or(0, |chosen| chosen.cast_signed() + 1);
         let at = (at + by).rem_euclid(places);
         self.chosen = (at > 0).then(|| (at - 1).unsigned_abs());
     }
@@ -186,7 +186,7 @@ fn names(dash: &str, typed: &str) -> Vec<Choice> {
         note: qualifier_note(name).to_owned(),
         documents: None,
     };
-    QUALIFIER_NAMES.iter().copied().filter(|name| begins(&name)).map(choice).collect()
+    QUALIFIER_NAMES.iter().copied().filter(|name| begins(name)).map(choice).collect()
 }
 
 /// Where the changed part of `new` ends: there the caret stands.

@@ -236,8 +236,9 @@ impl SearchState {
         self.unfolded == Some(id)
     }
 
-    pub fn is_waiting(&self) -> bool {
-        self.waiting
+    /// Whether the answer on screen is to an older question, and another is on its way.
+    pub fn is_overtaken(&self) -> bool {
+        self.waiting && !self.refining
     }
 
     pub fn answer(&self) -> Option<&SearchResponse> {
@@ -290,14 +291,15 @@ impl SearchState {
 
 /// Whether a query holds qualifiers alone.
 fn has_no_words(query: &str) -> bool {
-    let mut at = 0;
-    let written = qualifiers(query);
-    let words = written.iter().map(|written| {
-        let before = query[at..written.range.start].trim();
-        at = written.range.end;
-        before.is_empty()
-    });
-    words.fold(true, |all, none| all && none) && query[at..].trim().is_empty()
+    let mut left = query;
+    // From the end, so that what is left keeps its places.
+    for written in qualifiers(query).iter().rev() {
+        if !left[written.range.end..].trim().is_empty() {
+            return false;
+        }
+        left = &left[..written.range.start];
+    }
+    left.trim().is_empty()
 }
 
 #[cfg(test)]
@@ -332,7 +334,7 @@ mod tests {
         let mut search = answered(&["a.md"]);
         let on_its_way = search.ask("owners".to_owned()).unwrap();
         assert_eq!(search.ask("  ".to_owned()), None);
-        assert!(search.hits().is_empty() && !search.is_waiting());
+        assert!(search.hits().is_empty() && !search.is_overtaken());
         assert_eq!(search.accept(on_its_way, Ok(response(&["a.md"]))), Accepted::Stale);
     }
 
@@ -397,8 +399,10 @@ mod tests {
         let answer = response(&["a.md", "b.md", "c.md"]);
         assert_eq!(search.accept(longer, Ok(answer)), Accepted::Shown, "nothing moves");
         assert!(!search.has_held());
+        assert!(!search.is_overtaken());
         search.ask("threads".to_owned()).unwrap();
         let asked_again = search.again().unwrap();
+        assert!(search.is_overtaken(), "the answer on screen is to another question");
         let other = response(&["c.md", "a.md"]);
         assert_eq!(search.accept(asked_again, Ok(other)), Accepted::Shown, "a new question");
         assert_eq!(titles(&search)[0], "c.md");

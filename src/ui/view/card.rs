@@ -169,6 +169,7 @@ fn Actions(hit: Hit, why: bool) -> Element {
                 Button {
                     symbol: Symbol::Folder,
                     text: "Reveal",
+                    tone: "quiet brief",
                     label: "Reveal in the file manager",
                     onpress: move |()| session.reveal(path.clone()),
                 }
@@ -176,6 +177,7 @@ fn Actions(hit: Hit, why: bool) -> Element {
             Button {
                 symbol: Symbol::Copy,
                 text: "Copy",
+                tone: "quiet brief",
                 label: "Copy the passage",
                 copies: hit.passage.text.clone(),
                 onpress: |()| {},
@@ -189,6 +191,7 @@ fn Actions(hit: Hit, why: bool) -> Element {
             Button {
                 symbol: Symbol::Star,
                 text: "Star",
+                tone: "quiet brief",
                 label: "Right answer: measure search by it",
                 pressed: starred,
                 onpress: move |()| session.toggle_star(starring.clone()),

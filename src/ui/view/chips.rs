@@ -29,7 +29,7 @@ pub fn Chips() -> Element {
                     aria_pressed: "true",
                     title: "Back to the query before (Esc)",
                     onclick: move |_| session.leave_like(),
-                    onkeydown: keep_press,
+                    onkeydown: |event| keep_press(&event),
                     Icon { symbol: Symbol::Like }
                     span { class: "chip-text", dir: "auto", "Like: {title}" }
                     Icon { symbol: Symbol::Close }
@@ -81,7 +81,7 @@ fn ChipButton(chip: Chip, label: String) -> Element {
                 let (name, value) = (name.clone(), value.clone());
                 move |_| session.toggle_qualifier(&name, &value)
             },
-            onkeydown: keep_press,
+            onkeydown: |event| keep_press(&event),
             Icon { symbol }
             span { class: "chip-text", dir: "auto", "{label}" }
             if let Some(documents) = documents {
@@ -112,7 +112,7 @@ pub fn ChipToggle(
             aria_label: "{label}, {count(total)}",
             aria_pressed: "{on}",
             onclick: move |_| onpress.call(!on),
-            onkeydown: keep_press,
+            onkeydown: |event| keep_press(&event),
             Icon { symbol }
             span { class: "chip-text", "{label}" }
             span { class: "chip-count", "{count(total)}" }
@@ -121,7 +121,7 @@ pub fn ChipToggle(
 }
 
 /// These keys press the button; further out they would open the selected result.
-fn keep_press(event: KeyboardEvent) {
+fn keep_press(event: &KeyboardEvent) {
     if matches!(event.key(), Key::Enter) || event.key() == Key::Character(" ".into()) {
         event.stop_propagation();
     }

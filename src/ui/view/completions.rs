@@ -45,7 +45,7 @@ pub fn Completions() -> Element {
 }
 
 /// What a key does while the list is open; tells whether it was taken.
-pub fn completion_key(session: Session, event: &KeyboardEvent) -> bool {
+pub fn completion_key(session: &Session, event: &KeyboardEvent) -> bool {
     let completion = session.completion.peek();
     if !completion.is_open() || !event.modifiers().is_empty() {
         return false;

@@ -54,11 +54,12 @@ fn QueryBox() -> Element {
     let chosen = completion.chosen().map(|chosen| format!("choice-{chosen}")).or(hit);
     let open = completion.is_open();
     rsx! {
-        div { class: "query", "data-waiting": search.is_waiting(),
+        div { class: "query", "data-overtaken": search.is_overtaken(),
             Icon { symbol: Symbol::Search }
             input {
                 id: QUERY_ID,
                 r#type: "text",
+                dir: "auto",
                 aria_label: "Search your files",
                 role: "combobox",
                 aria_controls: if open { COMPLETIONS_ID } else { RESULTS_ID },
@@ -74,7 +75,7 @@ fn QueryBox() -> Element {
                 oninput: move |event| session.type_query(event.value()),
                 onblur: move |_| session.close_completion(),
                 onkeydown: move |event| {
-                    if !completion_key(session, &event) {
+                    if !completion_key(&session, &event) {
                         keep_typing(&event);
                     }
                 },
@@ -159,6 +160,7 @@ fn Summary() -> Element {
     let found = counted(strong as u64, "document");
     let from = answer.considered.len() as u64;
     let found = match (strong < HITS_MAX, search.like()) {
+        _ if strong == 0 => "Nothing relevant".to_owned(),
         (true, None) => found,
         (true, Some(_)) => format!("{found} like it"),
         (false, _) if from > strong as u64 => format!("The best {strong} of {}", count(from)),
