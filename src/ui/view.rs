@@ -16,6 +16,7 @@ mod golden;
 mod icon;
 mod library;
 mod library_row;
+mod library_table;
 mod notices;
 mod page_row;
 mod rail;

@@ -76,12 +76,12 @@ impl Session {
         });
     }
 
-    /// Moves the focus to another row, and picks all on the way when `picks`.
-    pub fn move_to_row(mut self, row: usize, picks: bool) {
+    /// Moves the focus to another row, and picks all on the way from the one that it leaves.
+    pub fn move_to_row(mut self, row: usize, picks_from: Option<usize>) {
         let last = self.library.peek().rows().saturating_sub(1);
         let row = row.min(last);
-        if picks {
-            self.library.write().pick_to(row);
+        if let Some(from) = picks_from {
+            self.library.write().draw_to(from, row);
         }
         dom::focus_row(row, ROW_PX);
     }
@@ -110,7 +110,7 @@ impl Session {
         let row = self.library.peek().first_row_of(&ids);
         self.library.write().let_go(&ids);
         if let Some(row) = row {
-            self.move_to_row(row, false);
+            self.move_to_row(row, None);
         }
         let sources = entries.into_iter().map(|entry| entry.source).collect();
         self.remove_later(Removal { ids, sources }, text);

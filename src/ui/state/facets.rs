@@ -87,7 +87,7 @@ mod tests {
     #[test]
     fn every_chip_that_is_on_can_be_taken_out_of_the_text() {
         let mut text = "-in:\"/a b\" lock type:pdf,code after:7d state".to_owned();
-        while let Some(chip) = chips(&text, None).first() {
+        for chip in chips(&text, None) {
             text = toggled(&text, &chip.name, &chip.value);
         }
         assert_eq!(text, "lock state");

@@ -94,6 +94,7 @@ fn row_key(
 ) {
     let modifiers = event.modifiers();
     let (shift, primary) = (modifiers.shift(), modifiers.ctrl() || modifiers.meta());
+    let from = shift.then_some(row);
     let (last, page) = {
         let library = session.library.peek();
         (library.rows().saturating_sub(1), library.page())
@@ -105,14 +106,14 @@ fn row_key(
         Key::Character(key) if primary && key.eq_ignore_ascii_case("a") => {
             session.library.write().pick_all();
         }
-        Key::ArrowDown => session.move_to_row(row + 1, shift),
+        Key::ArrowDown => session.move_to_row(row + 1, from),
         // Above the first row is the box that filters them.
-        Key::ArrowUp if row == 0 && !shift => return,
-        Key::ArrowUp => session.move_to_row(row.saturating_sub(1), shift),
-        Key::PageDown => session.move_to_row(row + page, shift),
-        Key::PageUp => session.move_to_row(row.saturating_sub(page), shift),
-        Key::Home => session.move_to_row(0, shift),
-        Key::End => session.move_to_row(last, shift),
+        Key::ArrowUp if row == 0 && from.is_none() => return,
+        Key::ArrowUp => session.move_to_row(row.saturating_sub(1), from),
+        Key::PageDown => session.move_to_row(row + page, from),
+        Key::PageUp => session.move_to_row(row.saturating_sub(page), from),
+        Key::Home => session.move_to_row(0, from),
+        Key::End => session.move_to_row(last, from),
         _ => return,
     }
     event.prevent_default();

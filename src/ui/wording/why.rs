@@ -17,7 +17,7 @@ pub fn why_lines(hit: &Hit, by_words: bool) -> Vec<String> {
     let share = |evidence: f32| {
         let percent = evidence / sum.max(f32::EPSILON) * 100.0;
         let both = semantic.is_some() && keyword.is_some();
-        if both { format!("; {percent:.0} % of what speaks for it") } else { String::new() }
+        if both { format!("; {percent:.0} % of its score") } else { String::new() }
     };
     let meaning = semantic.as_ref().map_or_else(
         || "By meaning: not among the closest passages.".to_owned(),
@@ -86,8 +86,8 @@ mod tests {
     fn both_lists_are_told_in_plain_words() {
         let mut hit = fixture::hit("a.md", "Rc counts its owners.");
         let lines = why_lines(&hit, true);
-        let meaning = "By meaning: 1st of all passages, close (0.52); 74 % of what speaks for it.";
-        let words = "By words: 2nd of all passages, holds “owners”; 26 % of what speaks for it.";
+        let meaning = "By meaning: 1st of all passages, close (0.52); 74 % of its score.";
+        let words = "By words: 2nd of all passages, holds “owners”; 26 % of its score.";
         assert_eq!(lines, [meaning, words, "Shown is passage 1 of the document."]);
         hit.why.keyword = None;
         hit.is_weak = true;
