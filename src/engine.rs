@@ -19,6 +19,7 @@ mod loaded;
 mod measurement;
 mod metrics;
 mod model;
+mod open;
 mod recall;
 mod runtime;
 mod shelf;
@@ -27,6 +28,7 @@ mod survey;
 mod switch;
 mod transfer;
 mod view;
+mod vocabulary;
 mod watching;
 
 pub use crate::crawler::ScopeError;
@@ -38,7 +40,10 @@ pub use crate::ingest::{
     CrawlEnd, CrawlFigures, IngestReport, JobProgress, Pace, Skipped, StageSeconds,
 };
 pub use crate::platform::LimitedAllocator;
-pub use crate::search::{Coverage, SearchMode, SearchRequest, SearchResponse};
+pub use crate::search::{
+    Coverage, FacetValue, Facets, QUALIFIER_NAMES, SearchMode, SearchRequest, SearchResponse,
+    WeakerHits, WrittenQualifier, qualifiers, toggled, with_qualifier,
+};
 pub use crate::storage::{EndedJob, JobEnd, PageFilter, PageState, PageView, QueueCounts};
 pub use crate::telemetry::{self, Sample};
 pub use chat::{ChatAnswer, ChatEnd, ChatOptions};
@@ -57,9 +62,11 @@ pub use metrics::{
     CrawlMetrics, DiskMetrics, EmbeddingMetrics, Endpoint, EndpointError, IngestMetrics, Latency,
     MemoryMetrics, Metrics, SearchMetrics,
 };
+pub use open::open_command;
 pub use shelf::{FetchProgress, ModelEntry, ModelEntryState, add_model, models, remove_model};
 pub use survey::{Estimate, Survey, SurveyedKind};
 pub use view::{DocumentView, LibraryEntry, QueueStatus, RemoveReport, RootStatus, Status};
+pub use vocabulary::{KnownValue, Vocabulary};
 pub use watching::RootState;
 
 use std::future::Future;
@@ -251,6 +258,11 @@ impl Engine {
             Ok(words)
         });
         let (request, query) = &**asked;
+        if let Some(like) = request.like {
+            let (inner, snapshot) = (Arc::clone(&self.inner), Arc::clone(indexes));
+            let vector = move || Ok(Searcher::new(&inner.store, snapshot).vector_of(like)?);
+            return tokio::join!(words, self.run_blocking(vector));
+        }
         tokio::join!(words, self.query_vector(request.mode, query, indexes))
     }
 
@@ -276,6 +288,22 @@ impl Engine {
             (SearchMode::Semantic, None) => unavailable("it is still loading".to_owned()),
             (SearchMode::Hybrid, _) => Ok(None),
         }
+    }
+
+    /// The document of a file or page, as a person names it; `None` when it is not indexed.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn document_named(&self, name: &str) -> Result<Option<DocumentId>, EngineError> {
+        let (inner, name) = (Arc::clone(&self.inner), name.to_owned());
+        self.run_blocking(move || {
+            let source = match Source::from_key(&name) {
+                Ok(source @ Source::Web(_)) => source,
+                _ => Source::File(platform::resolve(name.as_ref())),
+            };
+            Ok(inner.store.fingerprint(&source)?.map(|_| DocumentId::of(&source)))
+        })
+        .await
     }
 
     /// A document with its passages; `None` when it has gone.

@@ -9,6 +9,7 @@ mod cores;
 mod directory;
 mod file;
 mod memory;
+mod open;
 mod path;
 mod power;
 mod program;
@@ -25,6 +26,7 @@ pub use file::{
     settled_stamp,
 };
 pub use memory::{LimitedAllocator, limit_memory};
+pub use open::{FilePlace, open_command};
 pub use path::resolve;
 pub use power::{Power, power};
 pub use program::{own_program, without_window};

@@ -6,6 +6,7 @@
 mod answer;
 mod error;
 pub mod evaluation;
+mod facets;
 mod indexes;
 mod query;
 mod ranking;
@@ -18,7 +19,8 @@ mod sentence;
 mod laws;
 
 pub use error::SearchError;
+pub use facets::{FacetValue, Facets};
 pub use indexes::{CaughtUp, IndexSnapshot, Indexes};
-pub use query::Query;
-pub use request::{Coverage, QueryVector, SearchMode, SearchRequest, SearchResponse};
+pub use query::{QUALIFIER_NAMES, Query, WrittenQualifier, qualifiers, toggled, with_qualifier};
+pub use request::{Coverage, QueryVector, SearchMode, SearchRequest, SearchResponse, WeakerHits};
 pub use searcher::{Searcher, Words};

@@ -31,6 +31,7 @@ mod reuse;
 mod schema;
 mod site;
 mod switch;
+mod traits;
 mod transfer;
 mod vectors;
 mod write;
@@ -64,6 +65,7 @@ pub use queue::{
 pub use reuse::Twin;
 pub use site::{CrawlKey, SiteKey, SiteLease, StoredSite};
 pub use switch::{DocumentVersion, NewVectors, Switch, SwitchEnd};
+pub use traits::DocumentTraits;
 pub use transfer::{Interrupt, StagedStore, Transferred};
 pub use write::Settled;
 

@@ -15,6 +15,17 @@
     if (!app.dispatchEvent(again)) event.preventDefault();
   });
 
+  // What is typed while the results have the focus goes on in the query.
+  document.addEventListener("keydown", (event) => {
+    const box = document.getElementById("query");
+    const types = event.key.length === 1 && ![" ", "/", "?"].includes(event.key);
+    const plain = !event.ctrlKey && !event.metaKey && !event.altKey;
+    if (box && types && plain && event.target.closest?.("#results")) {
+      box.focus();
+      box.setSelectionRange(box.value.length, box.value.length);
+    }
+  }, { capture: true });
+
   const copy = (text) => {
     const box = document.createElement("textarea");
     box.value = text;
@@ -112,6 +123,22 @@
       const to = before?.isConnected && before !== document.body ? before : null;
       before = null;
       (to ?? document.getElementById(box))?.focus?.({ preventScroll: true });
+    },
+    // A row that is far away is in the page only once the list has been scrolled there.
+    focusRow(row, height) {
+      const list = document.querySelector(".rows");
+      if (!list) return;
+      const top = row * height;
+      if (top < list.scrollTop) list.scrollTop = top;
+      else if (top + height > list.scrollTop + list.clientHeight) {
+        list.scrollTop = top + height - list.clientHeight;
+      }
+      const focus = (tries) => {
+        const found = document.getElementById(`row-${row}`);
+        if (found) found.focus({ preventScroll: true });
+        else if (tries > 0) requestAnimationFrame(() => focus(tries - 1));
+      };
+      focus(30);
     },
     loadFonts() {
       for (const face of document.fonts) face.load();

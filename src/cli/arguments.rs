@@ -60,6 +60,8 @@ pub enum Command {
     Crawl(CrawlArguments),
     /// Find passages by meaning and by words
     Search(SearchArguments),
+    /// Find passages of other documents that are near a passage in meaning
+    Similar(SimilarArguments),
     /// Show what is indexed, with which model, and its size on disk
     Status,
     /// Write the whole index into one file, from which another machine can take it
@@ -266,6 +268,22 @@ pub struct ImportArguments {
     /// Forget what is indexed here
     #[arg(long)]
     pub replace: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct SimilarArguments {
+    /// A file or the address of a page that is indexed
+    pub source: String,
+    /// Which passage of it, counted from 1
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    pub passage: u32,
+    /// Qualifiers that narrow the answer: type: ext: in: site: before: after:
+    #[arg(long, value_name = "QUALIFIERS", default_value = "")]
+    pub only: String,
+    /// Documents to show at most
+    #[arg(short = 'n', long = "limit", value_name = "N", default_value_t = 10,
+          value_parser = clap::value_parser!(u16).range(1..))]
+    pub limit: u16,
 }
 
 #[derive(Debug, Args)]

@@ -64,6 +64,7 @@ fn run(arguments: Arguments) -> Result<Exit, Failure> {
             Command::Index(arguments) => index::run(&common, &output, arguments).await,
             Command::Crawl(arguments) => crawl::run(&common, &output, arguments).await,
             Command::Search(arguments) => search::run(&common, &output, arguments).await,
+            Command::Similar(arguments) => search::similar(&common, &output, arguments).await,
             Command::Status => status::run(&common, &output).await,
             Command::Export(arguments) => transfer::export(&common, &output, arguments).await,
             Command::Import(arguments) => transfer::import(&common, &output, arguments).await,

@@ -3,9 +3,10 @@
 mod excerpt;
 mod render;
 
+use lodestone::data::ChunkKey;
 use lodestone::engine::{ModelState, SearchMode, SearchRequest};
 
-use crate::arguments::{Common, SearchArguments};
+use crate::arguments::{Common, SearchArguments, SimilarArguments};
 use crate::failure::{Exit, Failure};
 use crate::output::{Output, one_line};
 
@@ -30,6 +31,26 @@ pub async fn run(
     }
     let mut request = SearchRequest::new(query);
     (request.mode, request.limit, request.fold_duplicates) = (mode, usize::from(limit), fold);
+    let response = engine.search(request).await?;
+    output.print(&response, render::render)?;
+    Ok(Exit::Done)
+}
+
+/// `lode similar`: what is near a passage. Its vector is there, so no model is needed.
+pub async fn similar(
+    common: &Common,
+    output: &Output,
+    arguments: SimilarArguments,
+) -> Result<Exit, Failure> {
+    let SimilarArguments { source, passage, only, limit } = arguments;
+    let engine = common.open()?;
+    let Some(document) = engine.document_named(&source).await? else {
+        let unknown = anyhow::anyhow!("{source} is not indexed; add it with: lode index {source}");
+        return Err(Failure::usage(unknown));
+    };
+    let mut request = SearchRequest::new(only);
+    request.like = Some(ChunkKey { document, ordinal: passage - 1 });
+    (request.limit, request.fold_duplicates) = (usize::from(limit), true);
     let response = engine.search(request).await?;
     output.print(&response, render::render)?;
     Ok(Exit::Done)

@@ -19,6 +19,9 @@ pub struct Settings {
     pub stays_in_tray: bool,
     /// Keys that bring the window to the front from anywhere, as `Ctrl+Alt+Space`; none when empty.
     pub summon_keys: String,
+    /// What stood in the query box when the window was last used.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub last_query: String,
     /// Name of the embedding model; the bundled one when nothing was chosen.
     pub model: Option<String>,
     /// Folders of models that were added.
@@ -72,6 +75,7 @@ impl Default for Settings {
             window: None,
             stays_in_tray: false,
             summon_keys: "Ctrl+Alt+Space".to_owned(),
+            last_query: String::new(),
             model: None,
             model_folders: Vec::new(),
             exclusions: limits.exclusions,

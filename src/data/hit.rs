@@ -25,6 +25,9 @@ pub struct Hit {
     /// Documents further down the answer that say nearly the same: copies and versions of this one.
     pub also: Vec<HitDocument>,
     pub why: Why,
+    /// Whether it is too far from the query to be an answer.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub is_weak: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

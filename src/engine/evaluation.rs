@@ -14,7 +14,7 @@ use tokio::sync::watch;
 
 use self::collection::{Collection, JudgedQuery};
 pub use self::comparison::{Comparison, EvaluationRecord, QueryScores};
-use super::{Engine, EngineError, JobProgress, SearchMode, SearchRequest};
+use super::{Engine, EngineError, JobProgress, SearchMode, SearchRequest, WeakerHits};
 use crate::config::Config;
 use crate::data::DocumentId;
 use crate::ingest;
@@ -148,7 +148,7 @@ async fn ask(
         let mut request = SearchRequest::new(query.text.as_str());
         (request.mode, request.limit) = (mode, DEPTH);
         // Judgments are of single documents: each has to be seen in its own place.
-        (request.include_weaker, request.fold_duplicates) = (true, false);
+        (request.weaker, request.fold_duplicates) = (WeakerHits::Among, false);
         let started = Instant::now();
         let response = engine.search(request).await?;
         asked.times_ms.push(started.elapsed().as_secs_f64() * 1e3);

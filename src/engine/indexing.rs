@@ -248,7 +248,7 @@ fn label(ask: &Ask) -> String {
     let (what, paths) = match ask {
         Ask::Changes { .. } => return "Updating".to_owned(),
         Ask::Roots(paths) => ("Looking through", paths),
-        Ask::Again(paths) => ("Trying again", paths),
+        Ask::Again(paths) => ("Reading again", paths),
         Ask::Paths(paths) | Ask::Rest(StoredRun { paths, .. }, _) => ("Indexing", paths),
     };
     match paths.as_slice() {

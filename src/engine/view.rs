@@ -20,6 +20,8 @@ pub struct DocumentView {
     /// Every passage in the order of the text, with its place.
     pub passages: Vec<(TextRange, Option<Locator>)>,
     pub modified: Option<i64>,
+    /// When it was read, in seconds since the Unix epoch.
+    pub indexed_at: i64,
 }
 
 /// A row of the library.
@@ -95,7 +97,7 @@ pub struct RemoveReport {
 
 impl From<StoredDocument> for DocumentView {
     fn from(stored: StoredDocument) -> Self {
-        let document = stored.document;
+        let (document, indexed_at) = (stored.document, stored.indexed_at);
         Self {
             id: document.id,
             source: document.source,
@@ -105,6 +107,7 @@ impl From<StoredDocument> for DocumentView {
             text: document.text,
             passages: stored.chunks.into_iter().map(|c| (c.range.into(), c.locator)).collect(),
             modified: document.modified,
+            indexed_at,
         }
     }
 }

@@ -120,6 +120,21 @@ impl Engine {
         Ok(indexing::index(self, Ask::Again(paths)))
     }
 
+    /// Reads files again that are indexed, also when they look as they did.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn reindex(&self, paths: Vec<PathBuf>) -> Result<super::Job, EngineError> {
+        let inner = Arc::clone(&self.inner);
+        let paths = self
+            .run_blocking(move || {
+                inner.store.unstamp(&paths)?;
+                Ok(paths)
+            })
+            .await?;
+        Ok(indexing::index(self, Ask::Again(paths)))
+    }
+
     /// Takes over the runs that nobody is at work on.
     async fn adopt(&self) -> Result<Vec<(StoredRun, RunLease)>, EngineError> {
         let inner = Arc::clone(&self.inner);

@@ -75,6 +75,7 @@ pub(super) fn hits(
                 more: passages.map(|passage| marked(passage, &mut marker, &weights)).collect(),
                 also: Vec::new(),
                 why: ranked.why.clone(),
+                is_weak: ranked.is_weak,
             });
         }
     }

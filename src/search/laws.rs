@@ -216,8 +216,79 @@ fn what_is_far_and_holds_no_word_is_weaker() {
     let desk = Desk::with(&[("/a.txt", "cat"), ("/b.txt", "quantum flux harmonics")]);
     let response = desk.search("kitten");
     assert_eq!((names(&response.hits), response.weaker), (vec!["a.txt".to_owned()], 1));
-    let all = desk.ask(&SearchRequest { include_weaker: true, ..SearchRequest::new("kitten") });
+    let all =
+        desk.ask(&SearchRequest { weaker: WeakerHits::Among, ..SearchRequest::new("kitten") });
     assert_eq!((all.hits.len(), all.weaker), (2, 0));
+}
+
+#[test]
+fn weaker_hits_follow_the_others_where_they_are_asked_for() {
+    let desk = Desk::with(&[
+        ("/a.txt", "cat"),
+        ("/b.txt", "quantum flux harmonics"),
+        ("/c.txt", "the cat and the kitten"),
+        ("/d.txt", "parliament voted on fishing quotas"),
+    ]);
+    let behind = SearchRequest { weaker: WeakerHits::Behind, ..SearchRequest::new("kitten") };
+    let response = desk.ask(&behind);
+    let shown: Vec<_> = response.hits.iter().map(|hit| (hit.rank, hit.is_weak)).collect();
+    assert_eq!(shown, [(1, false), (2, false), (3, true), (4, true)]);
+    assert_eq!(response.weaker, 2);
+    assert_eq!(names(&response.hits[..2]), desk.names("kitten"));
+    let few = desk.ask(&SearchRequest { limit: 1, ..behind });
+    assert_eq!(few.hits.iter().map(|hit| hit.is_weak).collect::<Vec<_>>(), [false, true]);
+}
+
+#[test]
+fn facets_count_all_that_the_answer_was_chosen_from() {
+    let texts: Vec<String> = (0..9).map(|n| format!("the cat number{n} sat")).collect();
+    let mut desk_of: Vec<(String, &str)> = Vec::new();
+    for (n, text) in texts.iter().enumerate() {
+        let folder = if n < 6 { "/h/one" } else { "/h/two" };
+        desk_of.push((format!("{folder}/{n}.txt"), text));
+    }
+    let documents: Vec<_> = desk_of.iter().map(|(path, text)| (path.as_str(), *text)).collect();
+    let desk = Desk::with(&documents);
+    let request = SearchRequest { limit: 2, ..SearchRequest::new("cat") };
+    let facets_of = |response: &SearchResponse| {
+        Facets::of(&desk.store, response.considered.clone(), 0).unwrap()
+    };
+    let response = desk.ask(&request);
+    assert_eq!(response.hits.len(), 2);
+    let facets = facets_of(&response);
+    let folders: Vec<_> = facets.folders.iter().map(|f| (f.value.as_str(), f.documents)).collect();
+    assert_eq!((facets.documents, folders), (9, vec![("/h/one", 6), ("/h/two", 3)]));
+    let narrowed = desk
+        .ask(&SearchRequest { query: toggled(&request.query, "in", "/h/two"), ..request.clone() });
+    assert_eq!(facets_of(&narrowed).documents, 3);
+    let listed = desk.ask(&SearchRequest { query: "ext:txt".to_owned(), ..request });
+    assert_eq!((listed.hits.len(), facets_of(&listed).documents), (2, 9));
+}
+
+#[test]
+fn what_is_like_a_passage_is_near_it_and_of_another_document() {
+    let desk = Desk::with(&[
+        ("/a.txt", "the cat sleeps\n\nparliament voted on quotas"),
+        ("/b.txt", "the kitten sleeps"),
+        ("/c.txt", "quantum flux harmonics"),
+        ("/d.md", "cat sleeps"),
+    ]);
+    let like = |query: &str, ordinal| {
+        let hit = desk.search("cat sleeps").hits.into_iter();
+        let a = hit.map(|hit| hit.document).find(|d| d.source.name() == "a.txt").unwrap();
+        let like = Some(crate::data::ChunkKey { document: a.id, ordinal });
+        let weaker = WeakerHits::Among;
+        let request = SearchRequest { weaker, like, ..SearchRequest::new(query) };
+        let query = Query::parse(query, 0);
+        let searcher = desk.indexes.searcher(&desk.store);
+        let vector = searcher.vector_of(request.like.unwrap()).unwrap();
+        searcher.search(&request, &query, vector.as_ref()).unwrap()
+    };
+    let near = like("", 0);
+    assert_eq!(names(&near.hits), ["b.txt", "d.md", "c.txt"]);
+    assert!(near.hits.iter().all(|hit| hit.why.keyword.is_none() && hit.why.semantic.is_some()));
+    assert_eq!(names(&like("ext:md", 0).hits), ["d.md"]);
+    assert!(like("", 9).hits.is_empty(), "a passage that has gone is like nothing");
 }
 
 #[test]
@@ -432,7 +503,7 @@ proptest! {
         desk.indexes.catch_up(&desk.store).unwrap();
         prop_assert_eq!(desk.indexes.snapshot().vectors().reached(), desk.store.change_number().unwrap());
         let ids = |mode| -> Vec<(String, String)> {
-            let request = SearchRequest { mode, include_weaker: true, ..SearchRequest::new("cat automobile") };
+            let request = SearchRequest { mode, weaker: WeakerHits::Among, ..SearchRequest::new("cat automobile") };
             let hits = desk.ask(&request).hits;
             hits.iter().map(|hit| (hit.document.source.to_string(), hit.passage.text.clone())).collect()
         };

@@ -1,5 +1,10 @@
+mod piece;
 mod qualifier;
+mod written;
 
+pub use written::{QUALIFIER_NAMES, WrittenQualifier, qualifiers, toggled, with_qualifier};
+
+use self::piece::{Piece, PieceKind};
 use crate::storage::Condition;
 
 /// What a person typed, taken apart.
@@ -25,13 +30,19 @@ impl Query {
     #[must_use]
     pub fn parse(text: &str, now: i64) -> Self {
         let mut query = Self::default();
-        let mut rest = text.trim_start();
-        while !rest.is_empty() {
-            let (negated, word) = match rest.strip_prefix('-') {
-                Some(after) if starts_word(after) => (true, after),
-                _ => (false, rest),
-            };
-            rest = query.take(word, negated, now).trim_start();
+        for Piece { range, negated, kind } in piece::pieces(text) {
+            match kind {
+                PieceKind::Word(word) if negated => query.excluded.push(word.to_owned()),
+                PieceKind::Word(word) => {
+                    query.terms.push(word.to_owned());
+                    query.wanted.push(word.to_owned());
+                    query.ends_in_term = range.end == text.len();
+                }
+                PieceKind::Phrase(phrase) => query.push_phrase(phrase, negated),
+                PieceKind::Qualifier(written) => {
+                    query.conditions.extend(written.conditions(negated, now).unwrap_or_default());
+                }
+            }
         }
         query
     }
@@ -49,29 +60,6 @@ impl Query {
         self.wanted.is_empty()
     }
 
-    /// Takes one word, phrase or qualifier from the front of `text` and returns what is left.
-    fn take<'a>(&mut self, text: &'a str, negated: bool, now: i64) -> &'a str {
-        if let Some(quoted) = text.strip_prefix('"') {
-            let (phrase, rest) = quoted.split_once('"').unwrap_or((quoted, ""));
-            self.push_phrase(phrase.trim(), negated);
-            return rest;
-        }
-        if let Some((conditions, rest)) = qualifier::take(text, negated, now) {
-            self.conditions.extend(conditions);
-            return rest;
-        }
-        let end = text.find(char::is_whitespace).unwrap_or(text.len());
-        let (word, rest) = text.split_at(end);
-        if negated {
-            self.excluded.push(word.to_owned());
-        } else {
-            self.terms.push(word.to_owned());
-            self.wanted.push(word.to_owned());
-            self.ends_in_term = rest.is_empty();
-        }
-        rest
-    }
-
     fn push_phrase(&mut self, phrase: &str, negated: bool) {
         match (phrase.is_empty(), negated) {
             (true, _) => {}
@@ -82,11 +70,6 @@ impl Query {
             }
         }
     }
-}
-
-/// Whether a `-` before `text` means "not": a dash by itself, or before another, is a dash.
-fn starts_word(text: &str) -> bool {
-    text.starts_with(|c: char| c.is_alphanumeric() || c == '"' || c == '_' || c == '.')
 }
 
 #[cfg(test)]

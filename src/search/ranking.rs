@@ -16,6 +16,8 @@ pub(super) struct RankedDocument {
     pub by_words: Option<ChunkKey>,
     /// Without the words of the query, which are looked up for what is shown.
     pub why: Why,
+    /// Whether it is too far from the query to be an answer.
+    pub is_weak: bool,
 }
 
 /// What speaks for a document.
@@ -79,13 +81,19 @@ pub(super) fn rank(found: &Found, judge: &Judge) -> Vec<RankedDocument> {
             let meaning = why.semantic.as_ref().map_or(0.0, |why| why.evidence);
             let words = why.keyword.as_ref().map_or(0.0, |why| why.evidence);
             let passages = of_document.remove(&document).unwrap_or_default();
-            (document, RankedDocument { score: meaning + words, passages, by_words, why })
+            let is_weak = !is_strong(&why, judge);
+            (document, RankedDocument { score: meaning + words, passages, by_words, why, is_weak })
         })
         .collect();
     ranked.sort_by(|(a, a_ranked), (b, b_ranked)| {
         b_ranked.score.total_cmp(&a_ranked.score).then(a.cmp(b))
     });
     ranked.into_iter().map(|(_, ranked)| ranked).collect()
+}
+
+/// Whether a document holds words of the query, or is nearer to it than chance would have it.
+fn is_strong(why: &Why, judge: &Judge) -> bool {
+    why.keyword.is_some() || why.semantic.as_ref().is_some_and(|why| judge.is_near(why.score))
 }
 
 #[cfg(test)]

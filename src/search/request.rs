@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-use crate::data::{Embedding, Hit};
+use crate::data::{ChunkKey, DocumentId, Embedding, Hit};
 
 /// Which lists an answer is made from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -35,10 +35,23 @@ pub struct SearchRequest {
     pub limit: usize,
     /// Whether the last word may still be typed and so matches as a prefix.
     pub typing: bool,
-    /// Whether documents that are too far from the query are shown all the same, in their places.
-    pub include_weaker: bool,
+    pub weaker: WeakerHits,
     /// Whether a document that says nearly the same as one above it is named there and not shown.
     pub fold_duplicates: bool,
+    /// A passage whose neighbors by meaning are asked for, in place of the words of the query; its own
+    /// document is left out.
+    pub like: Option<ChunkKey>,
+}
+
+/// What becomes of documents that are too far from the query.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum WeakerHits {
+    #[default]
+    LeftOut,
+    /// They follow the others, as many again at most.
+    Behind,
+    /// They stand in their places among the others.
+    Among,
 }
 
 impl SearchRequest {
@@ -49,8 +62,9 @@ impl SearchRequest {
             mode: SearchMode::default(),
             limit: 10,
             typing: false,
-            include_weaker: false,
+            weaker: WeakerHits::default(),
             fold_duplicates: false,
+            like: None,
         }
     }
 }
@@ -73,6 +87,9 @@ pub struct SearchResponse {
     pub hits: Vec<Hit>,
     /// Documents that were found but are too far from the query to be shown.
     pub weaker: usize,
+    /// Every document that the hits were chosen from, best first; what facets count.
+    #[serde(skip)]
+    pub considered: Vec<DocumentId>,
     pub coverage: Coverage,
 }
 

@@ -8,7 +8,8 @@ use super::IndexSnapshot;
 use super::answer::Shown;
 use super::ranking::{Found, RankedDocument, rank};
 use super::{
-    Coverage, Query, QueryVector, SearchError, SearchMode, SearchRequest, SearchResponse, answer,
+    Coverage, Query, QueryVector, SearchError, SearchMode, SearchRequest, SearchResponse,
+    WeakerHits, answer,
 };
 use crate::data::{Candidate, ChunkKey, DocumentId, Embedding, Hit, Why};
 use crate::index::{Judge, KeywordQuery, Moments, PassageFilter, PreparedQuery};
@@ -20,6 +21,9 @@ const CANDIDATES_MIN: usize = 100;
 
 /// Passages that each list gives for a document of the answer: several may be of one document.
 const CANDIDATES_PER_HIT: usize = 4;
+
+/// Documents that are counted of a query that has no words and may leave all of them.
+const LISTED_MAX: usize = 1_000;
 
 /// Answers queries from a store and its indexes.
 #[derive(Debug)]
@@ -37,6 +41,16 @@ pub struct Words {
     filter: PassageFilter,
     /// Best first.
     found: Vec<Candidate>,
+}
+
+/// What is shown of what was found.
+#[derive(Debug, Default)]
+struct Chosen {
+    hits: Vec<Hit>,
+    /// Documents that are too far from the query.
+    weaker: usize,
+    /// Every document that the hits were chosen from, best first.
+    from: Vec<DocumentId>,
 }
 
 impl<'a> Searcher<'a> {
@@ -76,6 +90,10 @@ impl<'a> Searcher<'a> {
     pub fn words(&self, request: &SearchRequest, query: &Query) -> Result<Words, SearchError> {
         let _span = debug_span!("search_words").entered();
         let prepared = self.prepare(request, query)?;
+        if let Some(like) = request.like {
+            let filter = self.filter(query, &prepared)?.without([like.document]);
+            return Ok(Words { prepared, filter, found: Vec::new() });
+        }
         if query.has_no_words() {
             return Ok(Words { prepared, filter: PassageFilter::all(), found: Vec::new() });
         }
@@ -101,11 +119,12 @@ impl<'a> Searcher<'a> {
         let _span = debug_span!("search_rest").entered();
         let started = Instant::now();
         let mode = match (request.mode, vector) {
+            _ if request.like.is_some() => SearchMode::Semantic,
             (SearchMode::Hybrid, None) => SearchMode::Keyword,
             (mode, _) => mode,
         };
-        let (hits, weaker) = if query.has_no_words() {
-            (self.newest(request, query, &words.prepared)?, 0)
+        let Chosen { hits, weaker, from } = if request.like.is_none() && query.has_no_words() {
+            self.newest(request, query, &words.prepared)?
         } else {
             self.best(request, mode, words, vector)?
         };
@@ -116,11 +135,26 @@ impl<'a> Searcher<'a> {
             took_ms: started.elapsed().as_secs_f64() * 1e3,
             hits,
             weaker,
+            considered: from,
             coverage: Coverage {
                 indexed: counts.documents,
                 known: counts.documents + counts.skipped + self.store.queued_new()?,
             },
         })
+    }
+
+    /// The vector of a passage, for asking what is like it; `None` when it has gone.
+    ///
+    /// # Errors
+    /// [`SearchError`] when the store cannot be read.
+    pub fn vector_of(&self, passage: ChunkKey) -> Result<Option<QueryVector>, SearchError> {
+        let Some(model) = self.indexes.stored_model() else { return Ok(None) };
+        let rows = self.store.vectors_of(passage.document, model.key)?.unwrap_or_default();
+        let row = rows.chunks_exact(model.model.dim.max(1)).nth(passage.ordinal as usize);
+        let values = row.map(|row| row.iter().map(|value| value.to_f32()).collect());
+        let embedding = values.and_then(|values| Embedding::normalized(values).ok());
+        // It is a text of the index: what it is about is not in question.
+        Ok(embedding.map(|embedding| QueryVector { embedding, familiarity: 1.0 }))
     }
 
     fn best(
@@ -129,7 +163,7 @@ impl<'a> Searcher<'a> {
         mode: SearchMode,
         Words { prepared, filter, found: by_words }: Words,
         vector: Option<&QueryVector>,
-    ) -> Result<(Vec<Hit>, usize), SearchError> {
+    ) -> Result<Chosen, SearchError> {
         // An index that has not been filled yet knows no dimension either.
         let has_vectors = mode != SearchMode::Keyword && !self.indexes.vectors().is_empty();
         let vector = vector.filter(|_| has_vectors);
@@ -146,12 +180,21 @@ impl<'a> Searcher<'a> {
         }
         let judge = self.judge(mode, vector);
         let mut documents = rank(&found, &judge);
-        let found = documents.len();
-        if !request.include_weaker {
-            documents.retain(|document| is_strong(document, &judge));
+        let mut weak = Vec::new();
+        if request.weaker != WeakerHits::Among {
+            weak = documents.extract_if(.., |document| document.is_weak).collect();
         }
-        let weaker = found - documents.len();
-        Ok((self.hits(&prepared, &documents, request)?, weaker))
+        let mut hits = self.hits(&prepared, &documents, request)?;
+        let weaker = weak.len();
+        if request.weaker == WeakerHits::Behind {
+            let mut behind = self.hits(&prepared, &weak, request)?;
+            for hit in &mut behind {
+                hit.rank += hits.len();
+            }
+            hits.append(&mut behind);
+            documents.append(&mut weak);
+        }
+        Ok(Chosen { hits, weaker, from: ids(&documents) })
     }
 
     /// Asks each index about the passages that only the other one found. A list that ends at its
@@ -188,26 +231,29 @@ impl<'a> Searcher<'a> {
         request: &SearchRequest,
         query: &Query,
         prepared: &PreparedQuery,
-    ) -> Result<Vec<Hit>, SearchError> {
+    ) -> Result<Chosen, SearchError> {
         if query.conditions.is_empty() && query.excluded.is_empty() {
-            return Ok(Vec::new());
+            return Ok(Chosen::default());
         }
         let allowed = self.indexes.keywords().narrow(prepared, PassageFilter::all())?;
-        let limit = if allowed.is_all() { request.limit } else { i64::MAX as usize };
+        let wanted = request.limit.max(LISTED_MAX);
+        let limit = if allowed.is_all() { wanted } else { i64::MAX as usize };
         let documents: Vec<_> = self
             .store
             .newest_matching(&query.conditions, limit)?
             .into_iter()
             .filter(|document| allowed.allows_document(*document))
-            .take(request.limit)
+            .take(wanted)
             .map(|document| RankedDocument {
                 score: 0.0,
                 passages: vec![ChunkKey { document, ordinal: 0 }],
                 by_words: None,
                 why: Why::default(),
+                is_weak: false,
             })
             .collect();
-        self.hits(prepared, &documents, request)
+        let hits = self.hits(prepared, &documents, request)?;
+        Ok(Chosen { hits, weaker: 0, from: ids(&documents) })
     }
 
     fn hits(
@@ -275,13 +321,12 @@ impl<'a> Searcher<'a> {
     }
 }
 
+fn ids(documents: &[RankedDocument]) -> Vec<DocumentId> {
+    let first = |document: &RankedDocument| document.passages.first().map(|key| key.document);
+    documents.iter().filter_map(first).collect()
+}
+
 /// Passages of each list.
 fn candidates(request: &SearchRequest) -> usize {
     CANDIDATES_MIN.max(request.limit.saturating_mul(CANDIDATES_PER_HIT))
-}
-
-/// Whether a document holds words of the query, or is nearer to it than chance would have it.
-fn is_strong(document: &RankedDocument, judge: &Judge) -> bool {
-    let near = |why: &crate::data::SemanticWhy| judge.is_near(why.score);
-    document.why.keyword.is_some() || document.why.semantic.as_ref().is_some_and(near)
 }

@@ -131,10 +131,15 @@ impl Store {
     /// [`StorageError`] when the store cannot be written.
     pub fn unstamp(&self, paths: &[PathBuf]) -> Result<(), StorageError> {
         self.write(|transaction| {
-            let mut statement =
+            let mut skipped =
                 transaction.prepare_cached("UPDATE skipped SET stamp = NULL WHERE source = ?1")?;
+            let mut documents = transaction.prepare_cached(
+                "UPDATE documents SET stamp = NULL, readers = NULL WHERE source = ?1",
+            )?;
             for path in paths {
-                statement.execute([Source::File(path.clone()).key()])?;
+                let key = Source::File(path.clone()).key();
+                skipped.execute([&key])?;
+                documents.execute([&key])?;
             }
             Ok(())
         })

@@ -122,6 +122,11 @@ fn what_looks_as_it_did_is_not_queued() {
     assert!(!store.holds(&a, ContentHash::of(b"other"), 1).unwrap());
     store.unstamp(&[PathBuf::from("/b")]).unwrap();
     assert_eq!(again(queued(&b, 0), 1), []);
+    // What is to be indexed again is read, whatever it looks like.
+    assert_eq!(again(queued(&a, 0), 1), [Settlement::Unchanged { bytes: 3 }]);
+    store.unstamp(&[PathBuf::from("/a")]).unwrap();
+    assert_eq!(again(queued(&a, 0), 1), []);
+    assert!(!store.holds(&a, content, 1).unwrap());
 }
 
 #[test]

@@ -10,9 +10,9 @@ use std::time::Duration;
 use lodestone::config::Config;
 use lodestone::data::{CrawlRules, DocumentId, Source};
 use lodestone::engine::{
-    Diagnosis, DocumentView, EndedJob, Endpoint, Engine, EngineEvent, Estimate, FetchProgress,
-    GoldenSet, JobId, LibraryEntry, Metrics, ModelEntry, PageFilter, PageList, Sample,
-    SearchRequest, SearchResponse, SelfMeasurement, SiteId, SiteView, Status,
+    Diagnosis, DocumentView, EndedJob, Endpoint, Engine, EngineEvent, Estimate, Facets,
+    FetchProgress, GoldenSet, JobId, LibraryEntry, Metrics, ModelEntry, PageFilter, PageList,
+    Sample, SearchRequest, SearchResponse, SelfMeasurement, SiteId, SiteView, Status, Vocabulary,
 };
 use tokio::sync::broadcast::{Receiver, error::RecvError};
 
@@ -86,6 +86,16 @@ impl Bridge {
         self.engine.search(request).await.map_err(|error| error.to_string())
     }
 
+    /// How documents divide that an answer has considered.
+    pub async fn facets(&self, considered: Vec<DocumentId>) -> Result<Facets, String> {
+        self.engine.facets(considered).await.map_err(|error| error.to_string())
+    }
+
+    /// What can be typed behind the names of qualifiers.
+    pub async fn vocabulary(&self) -> Result<Vocabulary, String> {
+        self.engine.vocabulary().await.map_err(|error| error.to_string())
+    }
+
     pub async fn document(&self, id: DocumentId) -> Result<DocumentView, String> {
         let found = self.engine.document(id).await.map_err(|error| error.to_string())?;
         found.ok_or_else(|| "It is no longer in the index.".to_owned())
@@ -99,9 +109,14 @@ impl Bridge {
         self.engine.library().await.map_err(|error| error.to_string())
     }
 
-    pub async fn remove(&self, source: &Source) -> Result<(), String> {
-        let names = vec![source.to_string()];
+    pub async fn remove(&self, sources: &[Source]) -> Result<(), String> {
+        let names = sources.iter().map(ToString::to_string).collect();
         self.engine.remove(names).await.map(drop).map_err(|error| error.to_string())
+    }
+
+    /// Starts a job that reads files again which are indexed already.
+    pub async fn reindex(&self, paths: Vec<PathBuf>) -> Result<(), String> {
+        self.engine.reindex(paths).await.map(drop).map_err(|error| error.to_string())
     }
 
     pub async fn golden_set(&self) -> Result<GoldenSet, String> {
@@ -250,12 +265,17 @@ impl Bridge {
         self.engine.cancel(job);
     }
 
-    /// Stops what runs and blocks until the index is tidy, or for a few seconds: the process is
-    /// about to end without dropping anything.
-    pub fn close(&self) {
+    /// Forgets `leaving`, stops what runs and blocks until the index is tidy, or for a few seconds: the
+    /// process is about to end without dropping anything.
+    pub fn close(&self, leaving: Vec<Source>) {
+        let bridge = self.clone();
         let engine = self.engine.clone();
         let (done, closed) = mpsc::channel();
         tokio::spawn(async move {
+            if !leaving.is_empty() {
+                // Nobody is left to be told; what could not be forgotten is listed at the next start.
+                let _ = bridge.remove(&leaving).await;
+            }
             engine.close().await;
             // Nobody waits any more when it took too long.
             let _ = done.send(());

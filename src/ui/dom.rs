@@ -30,6 +30,22 @@ pub fn set_text(id: &str, text: &str) {
     ));
 }
 
+/// As [`set_text`], with the caret at byte `caret` of the text.
+pub fn set_text_at(id: &str, text: &str, caret: usize) {
+    let caret = text.get(..caret).unwrap_or(text).encode_utf16().count();
+    run(&format!(
+        "const box = document.getElementById({}); \
+         if (box) {{ box.value = {}; box.focus(); box.setSelectionRange({caret}, {caret}); }}",
+        json!(id),
+        json!(text)
+    ));
+}
+
+/// Scrolls a list to where it was.
+pub fn scroll_to(id: &str, top_px: f64) {
+    run(&format!("document.getElementById({})?.scrollTo({{ top: {top_px} }});", json!(id)));
+}
+
 /// Scrolls the reader to the chosen passage.
 pub fn show_chosen() {
     run(&format!("window.lodestone.showInReader({});", json!(CHOSEN_ID)));
@@ -38,6 +54,11 @@ pub fn show_chosen() {
 /// Moves the focus down or up in the list on screen; above its first row is the box of the view.
 pub fn move_row(by: isize, box_id: &str) {
     run(&format!("window.lodestone.moveRow({by}, {});", json!(box_id)));
+}
+
+/// Focuses a row of the list on screen; one that is not in the page is scrolled to first.
+pub fn focus_row(row: usize, row_px: f64) {
+    run(&format!("window.lodestone.focusRow({row}, {row_px});"));
 }
 
 /// Loads every face at once, so that none is swapped in under a reader's eyes.

@@ -45,6 +45,7 @@ pub fn document() -> DocumentView {
         text,
         passages,
         modified: Some(0),
+        indexed_at: 0,
     }
 }
 
@@ -102,6 +103,7 @@ pub fn hit(name: &str, text: &str) -> Hit {
                 terms: vec!["owners".to_owned()],
             }),
         },
+        is_weak: false,
     }
 }
 
@@ -113,6 +115,7 @@ pub fn response(names: &[&str]) -> SearchResponse {
         took_ms: 4.0,
         hits: names.iter().map(|name| hit(name, "It has owners.")).collect(),
         weaker: 0,
+        considered: Vec::new(),
         coverage: Coverage { indexed: 1, known: 1 },
     }
 }

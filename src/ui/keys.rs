@@ -11,6 +11,10 @@ pub enum Command {
     FocusInput,
     /// Moves the selection in the results.
     Move(isize),
+    /// Moves the selection to the first result, or to the last.
+    Edge {
+        first: bool,
+    },
     /// Shows the selected result in the reader; one that is there already opens in the system's
     /// application.
     Open,
@@ -67,6 +71,8 @@ enum Name {
     Up,
     PageDown,
     PageUp,
+    Home,
+    End,
     Enter,
     Escape,
 }
@@ -96,7 +102,7 @@ const fn alt(key: Name) -> Press {
 const PAGE: isize = 5;
 
 pub const BINDINGS: &[Binding] = {
-    use Name::{Down, Enter, Escape, PageDown, PageUp, Text, Up};
+    use Name::{Down, End, Enter, Escape, Home, PageDown, PageUp, Text, Up};
     use Section::{Results, Window};
     const fn row(
         presses: &'static [Press],
@@ -111,6 +117,8 @@ pub const BINDINGS: &[Binding] = {
         row(&[plain(Up)], Command::Move(-1), Results, "Row before"),
         row(&[plain(PageDown)], Command::Move(PAGE), Results, "Five rows down"),
         row(&[plain(PageUp)], Command::Move(-PAGE), Results, "Five rows up"),
+        row(&[plain(Home)], Command::Edge { first: true }, Results, "First row"),
+        row(&[plain(End)], Command::Edge { first: false }, Results, "Last row"),
         row(&[plain(Enter)], Command::Open, Results, "Read; once more to open the file"),
         row(&[primary(Enter)], Command::OpenExternally, Results, "Open the file at once"),
         row(&[alt(Down)], Command::Step(1), Results, "Next passage of the document"),
@@ -153,6 +161,8 @@ impl Press {
             | (Name::Up, Key::ArrowUp)
             | (Name::PageDown, Key::PageDown)
             | (Name::PageUp, Key::PageUp)
+            | (Name::Home, Key::Home)
+            | (Name::End, Key::End)
             | (Name::Enter, Key::Enter)
             | (Name::Escape, Key::Escape) => true,
             _ => false,
@@ -171,6 +181,8 @@ impl Press {
             Name::Up => "↑",
             Name::PageDown => "Page Down",
             Name::PageUp => "Page Up",
+            Name::Home => "Home",
+            Name::End => "End",
             Name::Enter => "Enter",
             Name::Escape => "Esc",
         };
@@ -220,6 +232,8 @@ mod tests {
                     Name::Up => Key::ArrowUp,
                     Name::PageDown => Key::PageDown,
                     Name::PageUp => Key::PageUp,
+                    Name::Home => Key::Home,
+                    Name::End => Key::End,
                     Name::Enter => Key::Enter,
                     Name::Escape => Key::Escape,
                 };

@@ -1,6 +1,7 @@
 //! Everything on screen as signals of plain structs, and the actions that components call.
 
 mod activity;
+mod complete;
 mod golden;
 mod index;
 mod library;
@@ -24,8 +25,9 @@ use super::bridge::{self, Bridge};
 use super::dom;
 use super::keys::Command;
 use super::state::{
-    Activity, GoldenState, Health, LibraryState, Monitor, NoticeAction, NoticeTone, Notices,
-    Options, Overlay, Palette, Pane, ReaderState, SearchState, Undo, View, WebState,
+    Activity, Completion, GoldenState, Health, LibraryState, Monitor, NoticeAction, NoticeTone,
+    Notices, Options, Overlay, Palette, Pane, ReaderState, Removals, SearchState, Undo, View,
+    WebState,
 };
 
 /// Whether the index can be used.
@@ -42,6 +44,7 @@ pub struct Session {
     pub phase: Signal<Phase>,
     pub view: Signal<View>,
     pub search: Signal<SearchState>,
+    pub completion: Signal<Completion>,
     pub reader: Signal<ReaderState>,
     pub library: Signal<LibraryState>,
     pub golden: Signal<GoldenState>,
@@ -63,7 +66,10 @@ pub struct Session {
     pub summon_trouble: Signal<Option<String>>,
     /// What is to be indexed as soon as the index is open.
     waiting: CopyValue<Wish>,
+    removals: CopyValue<Removals>,
     searching: CopyValue<Option<Task>>,
+    /// Where the results are scrolled to, for when they come back.
+    results_scroll_px: CopyValue<f64>,
     loading: CopyValue<Option<Task>>,
     refreshing: CopyValue<bool>,
     following: CopyValue<bool>,
@@ -77,7 +83,8 @@ impl Session {
         Self {
             phase: signal(Phase::Opening),
             view: signal(View::default()),
-            search: signal(SearchState::default()),
+            search: signal(SearchState::restored(settings.last_query.clone())),
+            completion: signal(Completion::default()),
             reader: signal(ReaderState::default()),
             library: signal(LibraryState::default()),
             golden: signal(GoldenState::default()),
@@ -96,7 +103,9 @@ impl Session {
             in_tray: signal(false),
             summon_trouble: signal(None),
             waiting: value(Wish::default()),
+            removals: value(Removals::default()),
             searching: value(None),
+            results_scroll_px: value(0.0),
             loading: value(None),
             refreshing: value(false),
             following: value(false),
@@ -151,8 +160,9 @@ impl Session {
 
     /// Ends what runs before the window goes.
     pub fn close(self) {
+        self.remember_query();
         if let Some(bridge) = self.bridge() {
-            bridge.close();
+            bridge.close(self.removals_left());
         }
     }
 
@@ -162,8 +172,9 @@ impl Session {
             Command::FocusInput => dom::focus_text(self.view.peek().input_id()),
             Command::Move(by) if searching => self.move_selection(by),
             Command::Open if searching => self.open_selected(),
+            Command::Edge { first } if searching => self.move_to_edge(first),
             Command::Move(by) => dom::move_row(by, self.view.peek().input_id()),
-            Command::Open => {}
+            Command::Open | Command::Edge { .. } => {}
             Command::OpenExternally => self.open_externally(),
             Command::Step(by) => self.step(by),
             Command::Back => self.back(),
@@ -198,20 +209,20 @@ impl Session {
 
     /// Backs out of one thing: a question, a reader that covers the list, then the query.
     fn back(mut self) {
-        if self.library.peek().asking.is_some() {
-            self.library.write().asking = None;
-            return;
-        }
         if self.web.peek().asking.is_some() {
             return self.keep_site();
         }
         let reading = self.reader.peek().is_open();
         match *self.view.peek() {
             View::Search if reading && !self.pane.peek().is_wide() => self.close_reader(),
+            View::Search if self.search.peek().like().is_some() => self.leave_like(),
             View::Search => self.clear_query(),
             View::Activity | View::Settings => self.back_in_page(),
             View::Library | View::Web if reading => self.close_reader(),
             View::Web => self.back_in_web(),
+            View::Library if self.library.peek().picked_count() > 0 => {
+                self.library.write().unpick();
+            }
             View::Library => self.clear_filter(),
         }
     }
@@ -233,12 +244,12 @@ impl Session {
             NoticeAction::Undo(undo) => self.undo(undo),
             NoticeAction::ShowSkipped => self.show_skipped(),
             NoticeAction::ShowFailed(site) => self.show_failed(site),
+            NoticeAction::UndoRemoval(number) => self.undo_removal(number),
         }
     }
 
     fn undo(self, undo: Undo) {
         match undo {
-            Undo::Index(path) => self.index(vec![path]),
             Undo::Star { query, source } => self.star(query, source, true),
             Undo::Exclusions(before) => {
                 self.change_settings(move |settings| settings.exclusions.clone_from(&before));

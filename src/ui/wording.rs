@@ -2,6 +2,7 @@
 
 mod amount;
 mod diagnostics;
+mod facet;
 mod job;
 mod measured;
 mod model;
@@ -12,6 +13,7 @@ mod why;
 
 pub use amount::{bytes, count, counted};
 pub use diagnostics::diagnostics;
+pub use facet::{age_name, chip_label, folder_name, qualifier_note, type_label};
 pub use job::{job_result, latency, milliseconds, took};
 pub use measured::measured_lines;
 pub use model::{model_facts, switch_cost};
@@ -20,5 +22,5 @@ pub use site::{
     coverage, findings_lines, group_name, page_standing, pages_per_second, pages_wanted,
     reach_name, recrawl_name, rules_line, site_name, site_standing,
 };
-pub use time::{ago, date, now, time_left, until};
+pub use time::{ago, date, now, saved_copy, time_left, until};
 pub use why::why_lines;

@@ -63,10 +63,10 @@ fn dropped_files_are_indexed_and_a_typed_query_shows_the_passage() {
     wait_for("the dropped files to be indexed", || (lode.documents() == 4).then_some(()));
 
     let question = "how long does bread dough have to rest";
-    let field = window.wait_for_part("the search field", |part| part.role == "entry");
+    let field = window.wait_for_part("the search field", |part| part.role == "combo box");
     window.click(&field);
     window.type_text(question);
-    window.wait_for_part("the question", |part| part.role == "entry" && part.says(question));
+    window.wait_for_part("the question", |part| part.role == "combo box" && part.says(question));
     wait_for("the passage on baking as the first result", || {
         let first = window.parts().into_iter().find(|part| part.role == "list item");
         first.is_some_and(|result| result.says("Leave the loaf")).then_some(())
@@ -92,7 +92,7 @@ fn a_typed_address_becomes_a_site_whose_pages_are_listed_and_open() {
     let session = XvfbSession::start();
     let window = open(&session, data.path());
 
-    window.wait_for_part("the search field", |part| part.role == "entry");
+    window.wait_for_part("the search field", |part| part.role == "combo box");
     window.press("ctrl+3");
     window.wait_for_part("what a first site needs", |part| part.says("Make a web site searchable"));
     window.type_text("no address");
@@ -132,7 +132,7 @@ fn every_view_is_gone_through_by_keys_and_everything_has_a_name() {
     Lode::new(data.path()).json(&["index".as_ref(), files.path().as_os_str()]);
     let session = XvfbSession::start();
     let window = open(&session, data.path());
-    window.wait_for_part("the search field", |part| part.role == "entry");
+    window.wait_for_part("the search field", |part| part.role == "combo box");
 
     for (key, shows, reached) in keyboard::VIEWS {
         window.press(key);
@@ -165,4 +165,49 @@ fn every_view_is_gone_through_by_keys_and_everything_has_a_name() {
     wait_for("the dialog to go", || {
         (!window.parts().iter().any(|part| part.role == "dialog")).then_some(())
     });
+}
+
+#[test]
+#[ignore = "needs a display: run scripts/test"]
+fn a_query_is_completed_and_narrowed_by_keys_and_is_there_after_a_restart() {
+    let files = tempfile::tempdir().unwrap();
+    fs::create_dir(files.path().join("notes")).unwrap();
+    for (name, text) in FILES {
+        fs::write(files.path().join(name), text).unwrap();
+    }
+    let data = tempfile::tempdir().unwrap();
+    Lode::new(data.path()).json(&[Path::new("index"), files.path()]);
+    let session = XvfbSession::start();
+    let window = open(&session, data.path());
+    let in_box = |window: &Window<'_>, text: &str| {
+        let is_it = |part: &Part| part.role == "combo box" && part.text == text;
+        window.wait_for_part(text, is_it);
+    };
+
+    window.wait_for_part("the search field", |part| part.role == "combo box");
+    window.type_text("moon ty");
+    window.wait_for_part("the name of a qualifier", |part| part.says("kind of document"));
+    window.press("Tab");
+    window.wait_for_part("a kind with its number", |part| {
+        part.role == "list item" && part.says("Markdown")
+    });
+    window.press("Down");
+    window.press("Return");
+    in_box(&window, "moon type:markdown ");
+    let chip = window.wait_for_part("the kind as a chip", |part| {
+        part.role == "toggle button" && part.name == "Markdown"
+    });
+    window.click(&chip);
+    in_box(&window, "moon ");
+    window.wait_for_part("the passage on tides", |part| {
+        part.role == "list item" && part.says("High water")
+    });
+
+    window.press("alt+F4");
+    wait_for("the window to close", || {
+        session.windows(&["--name", "Lodestone"]).is_empty().then_some(())
+    });
+    let again = open(&session, data.path());
+    in_box(&again, "moon");
+    again.wait_for_part("its answer", |part| part.role == "list item" && part.says("High water"));
 }

@@ -132,8 +132,10 @@ mod tests {
                 more,
                 also,
                 why: Why::default(),
+                is_weak: false,
             }],
             weaker: 3,
+            considered: Vec::new(),
             coverage: Coverage { indexed: 9, known: 10 },
         }
     }

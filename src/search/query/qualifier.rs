@@ -6,14 +6,47 @@ use crate::storage::{Condition, Place, Requirement};
 
 const DAY_SECONDS: i64 = 86_400;
 
+/// A qualifier as it was typed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Written<'a> {
+    pub name: &'a str,
+    /// Of values joined by commas one is enough; an empty one, as while it is typed, demands nothing.
+    pub values: Vec<&'a str>,
+}
+
 /// Takes `name:value` from the front of `text`, where the name is a qualifier and the value means
-/// something to it; gives the conditions and what is left.
-///
-/// A value in quotes may hold spaces. Of values joined by commas one is enough. An empty value, as
-/// while it is being typed, demands nothing.
-pub(super) fn take(text: &str, negated: bool, now: i64) -> Option<(Vec<Condition>, &str)> {
+/// something to it; gives it and what is left. A value in quotes may hold spaces.
+pub(super) fn take(text: &str) -> Option<(Written<'_>, &str)> {
     let (name, after) = text.split_once(':')?;
-    let requirement: fn(&str, i64) -> Option<Requirement> = match name {
+    requirement(name)?;
+    let (values, rest) = if let Some(quoted) = after.strip_prefix('"') {
+        let (value, rest) = quoted.split_once('"').unwrap_or((quoted, ""));
+        (vec![value], rest)
+    } else {
+        let end = after.find(char::is_whitespace).unwrap_or(after.len());
+        let (values, rest) = after.split_at(end);
+        (values.split(',').collect(), rest)
+    };
+    let values = values.into_iter().filter(|value| !value.is_empty()).collect();
+    let written = Written { name, values };
+    // Whether a value is a date does not depend on today.
+    written.conditions(false, 0)?;
+    Some((written, rest))
+}
+
+impl Written<'_> {
+    /// What it demands; `None` when a value means nothing to it. `after:7d` counts from `now`.
+    pub fn conditions(&self, negated: bool, now: i64) -> Option<Vec<Condition>> {
+        let requirement = requirement(self.name)?;
+        let condition =
+            |value: &&str| Some(Condition { requirement: requirement(value, now)?, negated });
+        self.values.iter().map(condition).collect()
+    }
+}
+
+/// What a qualifier makes of a value.
+fn requirement(name: &str) -> Option<fn(&str, i64) -> Option<Requirement>> {
+    Some(match name {
         "type" => |value, _| Some(Requirement::Type(value.to_lowercase())),
         "ext" => {
             |value, _| Some(Requirement::Extension(value.trim_start_matches('.').to_lowercase()))
@@ -23,21 +56,7 @@ pub(super) fn take(text: &str, negated: bool, now: i64) -> Option<(Vec<Condition
         "before" => |value, now| seconds(value, now).map(Requirement::Before),
         "after" => |value, now| seconds(value, now).map(Requirement::Since),
         _ => return None,
-    };
-    let (values, rest) = if let Some(quoted) = after.strip_prefix('"') {
-        let (value, rest) = quoted.split_once('"').unwrap_or((quoted, ""));
-        (vec![value], rest)
-    } else {
-        let end = after.find(char::is_whitespace).unwrap_or(after.len());
-        let (values, rest) = after.split_at(end);
-        (values.split(',').collect(), rest)
-    };
-    let conditions = values
-        .into_iter()
-        .filter(|value| !value.is_empty())
-        .map(|value| Some(Condition { requirement: requirement(value, now)?, negated }))
-        .collect::<Option<_>>()?;
-    Some((conditions, rest))
+    })
 }
 
 /// A path is a folder; anything else is a part of one.

@@ -9,7 +9,7 @@ use tracing::debug_span;
 
 use super::{Phase, Session};
 use crate::ui::arguments::Wish;
-use crate::ui::state::{Notice, NoticeTone, Offer, Overlay, View};
+use crate::ui::state::{Notice, NoticeAction, NoticeTone, Offer, Overlay, View};
 
 /// While documents stream in, what is on screen follows at this pace.
 const REFRESH_AFTER: Duration = Duration::from_millis(500);
@@ -156,6 +156,7 @@ impl Session {
                 }
                 EngineEvent::SitesChanged => self.refresh_soon(),
                 EngineEvent::IndexChanged { .. } => {
+                    self.completion.write().forget();
                     self.health.write().apply(event);
                     self.refresh_soon();
                 }
@@ -209,6 +210,10 @@ impl Session {
     pub(super) fn fade(mut self, notice: &Notice) {
         let Some(mut left) = notice.stays() else { return };
         let id = notice.id;
+        let removal = match notice.action {
+            Some(NoticeAction::UndoRemoval(number)) => Some(number),
+            _ => None,
+        };
         spawn_forever(async move {
             while !left.is_zero() {
                 tokio::time::sleep(NOTICE_STEP).await;
@@ -217,6 +222,9 @@ impl Session {
                 }
             }
             self.notices.write().dismiss(id);
+            if let Some(number) = removal {
+                self.finish_removal(number).await;
+            }
         });
     }
 }

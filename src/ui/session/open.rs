@@ -2,24 +2,26 @@ use std::path::PathBuf;
 
 use dioxus::core::spawn_forever;
 use dioxus::prelude::*;
-use lodestone::data::Source;
-use lodestone::engine::at_passage;
+use lodestone::data::{Locator, Source};
+use lodestone::engine::{at_passage, open_command};
 
 use super::Session;
 use crate::ui::state::{NoticeTone, View};
 
 impl Session {
     /// The source that is in the reader, or else selected, at the passage that is chosen.
-    fn source_in_hand(self) -> Option<Source> {
+    fn source_in_hand(self) -> Option<(Source, Option<Locator>)> {
         let reader = self.reader.peek();
         if let Some(open) = reader.document() {
-            return Some(at_passage(&open.view.source, reader.chosen_text().unwrap_or_default()));
+            let source = at_passage(&open.view.source, reader.chosen_text().unwrap_or_default());
+            return Some((source, reader.chosen_locator().cloned()));
         }
         match *self.view.peek() {
             View::Search => {
                 let search = self.search.peek();
                 let hit = search.selected_hit()?;
-                Some(at_passage(&hit.document.source, &hit.passage.text))
+                let source = at_passage(&hit.document.source, &hit.passage.text);
+                Some((source, hit.passage.locator.clone()))
             }
             View::Library | View::Web | View::Activity | View::Settings => None,
         }
@@ -27,9 +29,23 @@ impl Session {
 
     /// Opens what is in hand in the system's application.
     pub fn open_externally(self) {
-        if let Some(source) = self.source_in_hand() {
-            self.open_source(source);
+        if let Some((source, locator)) = self.source_in_hand() {
+            self.open_at(source, locator);
         }
+    }
+
+    /// Opens a source at a place in it, where the application that opens it can be told.
+    pub fn open_at(self, source: Source, locator: Option<Locator>) {
+        let (Source::File(path), Some(locator)) = (&source, locator) else {
+            return self.open_source(source);
+        };
+        let path = path.clone();
+        self.hand_over(source.to_string(), move || {
+            let path = present(path)?;
+            let started = open_command(&path, &locator).map(|mut command| command.spawn());
+            // One that does not start leaves the file to the system.
+            if matches!(started, Some(Ok(_))) { Ok(()) } else { opener::open(path) }
+        });
     }
 
     pub fn open_source(self, source: Source) {

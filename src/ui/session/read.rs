@@ -26,6 +26,12 @@ impl Session {
         self.read(Target::whole(id));
     }
 
+    /// Reads another place where a hit stands.
+    pub fn read_copy(mut self, id: DocumentId) {
+        self.pane.write().preview = true;
+        self.read(Target::whole(id));
+    }
+
     fn load(mut self, target: Target, delay: Duration) {
         let id = target.id;
         let Some(sequence) = self.reader.write().show(target) else { return };

@@ -1,4 +1,3 @@
-use std::path::PathBuf;
 use std::time::Duration;
 
 use lodestone::data::Source;
@@ -36,13 +35,13 @@ pub enum NoticeAction {
     Undo(Undo),
     /// The pages of a site that could not be had.
     ShowFailed(SiteId),
+    /// Takes back what is about to be removed.
+    UndoRemoval(u64),
 }
 
 /// How to take back what was just done.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Undo {
-    /// A file was forgotten.
-    Index(PathBuf),
     /// A star was taken away.
     Star { query: String, source: Source },
     /// What is left out of folders was other than this.
@@ -58,7 +57,7 @@ impl Notice {
     pub fn stays(&self) -> Option<Duration> {
         match (self.tone, &self.action) {
             (NoticeTone::Quiet, None) => Some(READ_WITHIN),
-            (_, Some(NoticeAction::Undo(_))) => Some(UNDO_WITHIN),
+            (_, Some(NoticeAction::Undo(_) | NoticeAction::UndoRemoval(_))) => Some(UNDO_WITHIN),
             _ => None,
         }
     }
@@ -190,7 +189,7 @@ mod tests {
     #[test]
     fn what_can_be_taken_back_stays_longer_and_nobody_is_hurried() {
         let mut notices = Notices::default();
-        let undo = NoticeAction::Undo(Undo::Index("/a.md".into()));
+        let undo = NoticeAction::Undo(Undo::Exclusions(Vec::new()));
         let told = notices.add(NoticeTone::Quiet, "a.md was removed.".into(), Some(undo));
         assert_eq!(told.stays(), Some(UNDO_WITHIN));
         notices.held = true;

@@ -1,6 +1,8 @@
 use std::ops::Range;
 use std::rc::Rc;
 
+use lodestone::data::Locator;
+
 use super::{OpenDocument, Target};
 use crate::ui::text::Marks;
 
@@ -198,9 +200,14 @@ impl ReaderState {
 
     /// Where the chosen passage stands in the document, in words.
     pub fn locator(&self) -> Option<String> {
+        self.chosen_locator().map(ToString::to_string)
+    }
+
+    /// Where the chosen passage stands in the document.
+    pub fn chosen_locator(&self) -> Option<&Locator> {
         let open = self.document.as_ref()?;
         let (_, locator) = open.view.passages.get(*self.stops.get(self.at)?)?;
-        locator.as_ref().map(ToString::to_string)
+        locator.as_ref()
     }
 
     pub fn marks(&self) -> Marks {

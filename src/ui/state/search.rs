@@ -1,5 +1,10 @@
-use lodestone::data::Hit;
-use lodestone::engine::{ModelState, SearchMode, SearchRequest, SearchResponse};
+#[cfg(test)]
+mod tests;
+
+use lodestone::data::{ChunkKey, DocumentId, Hit};
+use lodestone::engine::{
+    Facets, ModelState, SearchMode, SearchRequest, SearchResponse, WeakerHits, qualifiers,
+};
 
 /// Documents asked for: more than a person scrolls through, few enough to paint at once.
 pub const HITS_MAX: usize = 30;
@@ -9,20 +14,60 @@ pub const HITS_MAX: usize = 30;
 /// Every question gets a number; an answer whose number is not the newest is dropped, so an answer
 /// older than the query never appears.
 #[derive(Clone, Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is one independent state of the view")]
 pub struct SearchState {
     query: String,
     sequence: u64,
     waiting: bool,
+    /// Whether the question was on screen before: then what a person looks at stays in its place.
+    refining: bool,
     answer: Option<SearchResponse>,
+    /// A newer answer whose order would move what a person looks at.
+    held: Option<SearchResponse>,
+    /// How the documents of the newest answer that was counted divide; those of the answer before stay
+    /// until they are, so that nothing flickers.
+    facets: Option<Facets>,
     problem: Option<String>,
     selected: usize,
     /// Whether a person moved the selection in this answer; then refinements keep the document.
     moved: bool,
+    /// Whether the pointer is over the results.
+    pub pointed: bool,
     /// Whether the reasons of the selected hit are unfolded.
     pub why: bool,
+    /// The hit whose other places are unfolded.
+    unfolded: Option<DocumentId>,
+    /// Whether documents that are too far from the query are shown behind the others.
+    weaker_shown: bool,
+    like: Option<Like>,
+}
+
+/// A passage whose neighbors are on screen.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Like {
+    pub passage: ChunkKey,
+    /// Of its document.
+    pub title: String,
+    /// What stood in the query box before.
+    pub before: String,
+}
+
+/// What became of an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Accepted {
+    /// It was to an older question, and dropped.
+    Stale,
+    Shown,
+    /// It waits until a person wants it.
+    Held,
 }
 
 impl SearchState {
+    /// What is asked as soon as the index is open: the query of the last time.
+    pub fn restored(query: String) -> Self {
+        Self { query, ..Self::default() }
+    }
+
     /// Takes what stands in the query box. Gives the number to ask under, or `None` when there is
     /// nothing new to ask.
     pub fn ask(&mut self, query: String) -> Option<u64> {
@@ -31,25 +76,58 @@ impl SearchState {
             return None;
         }
         self.query = query;
+        // Words are another question; qualifiers narrow this one.
+        self.like = self.like.take().filter(|_| has_no_words(&self.query));
+        self.start_over()
+    }
+
+    /// Asks for the neighbors of a passage, in place of the query.
+    pub fn ask_like(&mut self, passage: ChunkKey, title: String) -> Option<u64> {
+        let before = match self.like.take() {
+            Some(like) => like.before,
+            None => std::mem::take(&mut self.query),
+        };
+        self.query.clear();
+        self.like = Some(Like { passage, title, before });
+        self.start_over()
+    }
+
+    /// Back from the neighbors of a passage to the query before; gives that query.
+    pub fn leave_like(&mut self) -> Option<String> {
+        let like = self.like.take()?;
+        self.query.clone_from(&like.before);
+        Some(like.before)
+    }
+
+    /// Asks the question that is there now from its beginning.
+    pub fn start_over(&mut self) -> Option<u64> {
         self.moved = false;
         self.why = false;
-        if self.query.trim().is_empty() {
+        self.unfolded = None;
+        self.weaker_shown = false;
+        self.held = None;
+        if self.is_blank() {
             self.sequence += 1;
             self.waiting = false;
             self.answer = None;
+            self.facets = None;
             self.problem = None;
             self.selected = 0;
             return None;
         }
-        self.again()
+        let asked = self.again();
+        self.refining = false;
+        asked
     }
 
     /// Asks the same question once more: the model became ready, or the index changed.
     pub fn again(&mut self) -> Option<u64> {
-        if self.query.trim().is_empty() {
+        if self.is_blank() {
             return None;
         }
         self.sequence += 1;
+        // An answer that is on its way to a new question makes that question no older.
+        self.refining = self.refining || !self.waiting;
         self.waiting = true;
         Some(self.sequence)
     }
@@ -60,29 +138,77 @@ impl SearchState {
             limit: HITS_MAX,
             typing: true,
             fold_duplicates: true,
+            like: self.like.as_ref().map(|like| like.passage),
+            weaker: if self.weaker_shown { WeakerHits::Behind } else { WeakerHits::LeftOut },
             ..SearchRequest::new(self.query.as_str())
         })
     }
 
-    /// Shows an answer, unless it is stale. Tells whether it was taken.
-    pub fn accept(&mut self, sequence: u64, answer: Result<SearchResponse, String>) -> bool {
+    /// Shows an answer, unless it is stale or would move what a person looks at.
+    pub fn accept(&mut self, sequence: u64, answer: Result<SearchResponse, String>) -> Accepted {
         if sequence != self.sequence {
-            return false;
+            return Accepted::Stale;
         }
         self.waiting = false;
         match answer {
-            Ok(answer) => {
-                let kept = self.moved.then(|| self.selected_hit().map(|hit| hit.document.id));
-                self.selected = kept
-                    .flatten()
-                    .and_then(|id| answer.hits.iter().position(|hit| hit.document.id == id))
-                    .unwrap_or(0);
-                self.answer = Some(answer);
+            Ok(answer) if self.refining && self.is_looked_at() && self.would_move(&answer) => {
                 self.problem = None;
+                self.held = Some(answer);
+                return Accepted::Held;
             }
+            Ok(answer) => self.take(answer),
             Err(problem) => self.problem = Some(problem),
         }
-        true
+        Accepted::Shown
+    }
+
+    fn take(&mut self, answer: SearchResponse) {
+        let kept = self.moved.then(|| self.selected_hit().map(|hit| hit.document.id));
+        self.selected = kept
+            .flatten()
+            .and_then(|id| answer.hits.iter().position(|hit| hit.document.id == id))
+            .unwrap_or(0);
+        self.answer = Some(answer);
+        self.held = None;
+        self.problem = None;
+    }
+
+    /// Shows how the documents of an answer divide, unless another question was asked since.
+    pub fn count(&mut self, sequence: u64, facets: Facets) {
+        if sequence == self.sequence {
+            self.facets = Some(facets);
+        }
+    }
+
+    pub fn facets(&self) -> Option<&Facets> {
+        self.facets.as_ref()
+    }
+
+    /// Shows the answer that waits, in its order.
+    pub fn take_held(&mut self) {
+        if let Some(answer) = self.held.take() {
+            self.take(answer);
+        }
+    }
+
+    /// Whether a newer answer waits.
+    pub fn has_held(&self) -> bool {
+        self.held.is_some()
+    }
+
+    fn is_looked_at(&self) -> bool {
+        self.moved || self.pointed
+    }
+
+    /// Whether a document on screen would get another place.
+    fn would_move(&self, answer: &SearchResponse) -> bool {
+        let pairs = self.hits().iter().zip(&answer.hits);
+        pairs.into_iter().any(|(shown, new)| shown.document.id != new.document.id)
+    }
+
+    /// Whether nothing was asked since.
+    pub fn is_newest(&self, sequence: u64) -> bool {
+        sequence == self.sequence
     }
 
     pub fn query(&self) -> &str {
@@ -90,11 +216,32 @@ impl SearchState {
     }
 
     pub fn is_blank(&self) -> bool {
-        self.query.trim().is_empty()
+        self.query.trim().is_empty() && self.like.is_none()
     }
 
-    pub fn is_waiting(&self) -> bool {
-        self.waiting
+    pub fn like(&self) -> Option<&Like> {
+        self.like.as_ref()
+    }
+
+    /// Shows documents that are too far from the query behind the others, or hides them again. Gives the
+    /// number to ask under.
+    pub fn show_weaker(&mut self, shown: bool) -> Option<u64> {
+        self.weaker_shown = shown;
+        self.again()
+    }
+
+    /// Unfolds the other places of a hit, or folds them.
+    pub fn toggle_places(&mut self, id: DocumentId) {
+        self.unfolded = if self.unfolded == Some(id) { None } else { Some(id) };
+    }
+
+    pub fn is_unfolded(&self, id: DocumentId) -> bool {
+        self.unfolded == Some(id)
+    }
+
+    /// Whether the answer on screen is to an older question, and another is on its way.
+    pub fn is_overtaken(&self) -> bool {
+        self.waiting && !self.refining
     }
 
     pub fn answer(&self) -> Option<&SearchResponse> {
@@ -133,6 +280,11 @@ impl SearchState {
         self.select(self.selected.saturating_add_signed(by).min(last));
     }
 
+    /// Moves the selection to the first hit, or to the last.
+    pub fn move_to_edge(&mut self, first: bool) {
+        self.select(if first { 0 } else { self.hits().len().saturating_sub(1) });
+    }
+
     /// Whether the answer on screen was made without the model and the model could now refine it.
     pub fn can_refine(&self, model: &ModelState) -> bool {
         matches!(model, ModelState::Ready { .. })
@@ -140,94 +292,15 @@ impl SearchState {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::ui::fixture::response;
-
-    fn answered(names: &[&str]) -> SearchState {
-        let mut search = SearchState::default();
-        let sequence = search.ask("owner".to_owned()).unwrap();
-        assert!(search.accept(sequence, Ok(response(names))));
-        search
+/// Whether a query holds qualifiers alone.
+fn has_no_words(query: &str) -> bool {
+    let mut left = query;
+    // From the end, so that what is left keeps its places.
+    for written in qualifiers(query).iter().rev() {
+        if !left[written.range.end..].trim().is_empty() {
+            return false;
+        }
+        left = &left[..written.range.start];
     }
-
-    #[test]
-    fn stale_answers_are_dropped() {
-        let mut search = SearchState::default();
-        let first = search.ask("own".to_owned()).unwrap();
-        let second = search.ask("owner".to_owned()).unwrap();
-        assert!(search.request(first).is_none(), "a question that was overtaken is not sent");
-        assert_eq!(search.request(second).unwrap().query, "owner");
-        assert!(!search.accept(first, Ok(response(&["old.md"]))));
-        assert!(search.hits().is_empty());
-        assert!(search.accept(second, Ok(response(&["new.md"]))));
-        assert!(!search.accept(first, Err("late".to_owned())));
-        assert_eq!(search.problem(), None);
-        assert_eq!(search.hits()[0].document.title, "new.md");
-    }
-
-    #[test]
-    fn clearing_the_query_drops_the_answer_and_what_is_on_its_way() {
-        let mut search = answered(&["a.md"]);
-        let on_its_way = search.ask("owners".to_owned()).unwrap();
-        assert_eq!(search.ask("  ".to_owned()), None);
-        assert!(search.hits().is_empty() && !search.is_waiting());
-        assert!(!search.accept(on_its_way, Ok(response(&["a.md"]))));
-    }
-
-    #[test]
-    fn white_space_at_the_ends_asks_nothing_new() {
-        let mut search = answered(&["a.md"]);
-        assert_eq!(search.ask("owner ".to_owned()), None);
-        assert_eq!(search.query(), "owner ");
-    }
-
-    #[test]
-    fn the_selection_stops_at_both_ends() {
-        let mut search = answered(&["a.md", "b.md", "c.md"]);
-        search.move_selection(-1);
-        assert_eq!(search.selected(), 0);
-        search.move_selection(2);
-        search.move_selection(5);
-        assert_eq!(search.selected(), 2);
-        search.select(9);
-        assert_eq!(search.selected(), 2);
-        let mut empty = SearchState::default();
-        empty.move_selection(1);
-        assert_eq!(empty.selected_hit(), None);
-    }
-
-    #[test]
-    fn a_refinement_keeps_the_chosen_document_and_a_new_query_starts_at_the_top() {
-        let mut search = answered(&["a.md", "b.md", "c.md"]);
-        search.select(1);
-        let refined = search.again().unwrap();
-        search.accept(refined, Ok(response(&["c.md", "a.md", "b.md"])));
-        assert_eq!(search.selected_hit().unwrap().document.title, "b.md");
-        let other = search.ask("threads".to_owned()).unwrap();
-        search.accept(other, Ok(response(&["a.md", "b.md"])));
-        assert_eq!(search.selected(), 0);
-    }
-
-    #[test]
-    fn an_untouched_selection_stays_at_the_best_hit() {
-        let mut search = answered(&["a.md", "b.md"]);
-        let refined = search.again().unwrap();
-        search.accept(refined, Ok(response(&["b.md", "a.md"])));
-        assert_eq!(search.selected_hit().unwrap().document.title, "b.md");
-    }
-
-    #[test]
-    fn a_keyword_answer_is_refined_once_the_model_is_ready() {
-        let mut search = SearchState::default();
-        let sequence = search.ask("owner".to_owned()).unwrap();
-        let ready = ModelState::Ready { model: "m".into(), device: "CPU".into() };
-        let mut answer = response(&["a.md"]);
-        answer.mode = SearchMode::Keyword;
-        search.accept(sequence, Ok(answer));
-        assert!(search.can_refine(&ready));
-        assert!(!search.can_refine(&ModelState::Loading { model: "m".into() }));
-        assert!(!answered(&["a.md"]).can_refine(&ready));
-    }
+    left.trim().is_empty()
 }

@@ -64,26 +64,30 @@ impl Writer<'_> {
         };
         let inner = self.children(node, cover);
         match &node.kind {
-            Kind::Heading(1) => rsx! { h1 { class, {inner} } },
-            Kind::Heading(2) => rsx! { h2 { class, {inner} } },
-            Kind::Heading(3) => rsx! { h3 { class, {inner} } },
-            Kind::Heading(_) => rsx! { h4 { class, {inner} } },
+            Kind::Heading(1) => rsx! { h1 { class, dir: "auto", {inner} } },
+            Kind::Heading(2) => rsx! { h2 { class, dir: "auto", {inner} } },
+            Kind::Heading(3) => rsx! { h3 { class, dir: "auto", {inner} } },
+            Kind::Heading(_) => rsx! { h4 { class, dir: "auto", {inner} } },
             Kind::Preformatted => rsx! { pre { class, {inner} } },
-            Kind::List(None) => rsx! { ul { class, {inner} } },
-            Kind::List(Some(start)) => rsx! { ol { class, start: "{start}", {inner} } },
-            Kind::Item => rsx! { li { class: (class != "block").then_some(class), {inner} } },
-            Kind::Quote => rsx! { blockquote { class, {inner} } },
+            Kind::List(None) => rsx! { ul { class, dir: "auto", {inner} } },
+            Kind::List(Some(start)) => {
+                rsx! { ol { class, dir: "auto", start: "{start}", {inner} } }
+            }
+            Kind::Item => {
+                rsx! { li { class: (class != "block").then_some(class), dir: "auto", {inner} } }
+            }
+            Kind::Quote => rsx! { blockquote { class, dir: "auto", {inner} } },
             Kind::Table => rsx! { div { class: "{class} table", table { tbody { {inner} } } } },
             Kind::Row => rsx! { tr { class: (class != "block").then_some(class), {inner} } },
-            Kind::HeaderCell => rsx! { th { {inner} } },
-            Kind::Cell => rsx! { td { {inner} } },
+            Kind::HeaderCell => rsx! { th { dir: "auto", {inner} } },
+            Kind::Cell => rsx! { td { dir: "auto", {inner} } },
             Kind::Rule => rsx! { hr { class } },
             Kind::Line(number) => {
                 let number = number.map(|number| number.to_string()).unwrap_or_default();
                 rsx! {
                     div { class: "{class} line",
                         span { class: "line-number", aria_hidden: "true", "{number}" }
-                        span { class: "line-text", {inner} }
+                        span { class: "line-text", dir: "auto", {inner} }
                     }
                 }
             }
@@ -95,7 +99,7 @@ impl Writer<'_> {
             Kind::Break => rsx! { br {} },
             Kind::Text => self.leaf(&node.range, cover),
             Kind::Shown(shown) => marked(&self.marks.segment(node.range.clone()), shown, cover),
-            Kind::Paragraph => rsx! { p { class, {inner} } },
+            Kind::Paragraph => rsx! { p { class, dir: "auto", {inner} } },
         }
     }
 

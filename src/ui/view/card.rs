@@ -10,7 +10,7 @@ use crate::ui::wording::{also_in, breadcrumb, date, now, open_label, type_name, 
 
 /// One hit: where it is, what it says, and, when selected, what can be done with it.
 #[component]
-pub fn Card(hit: Hit, at: usize, selected: bool, why: bool) -> Element {
+pub fn Card(hit: Hit, at: usize, selected: bool, why: bool, unfolded: bool) -> Element {
     let session = use_session();
     let document = &hit.document;
     let excerpt = Excerpt::of(&hit.passage, document.media_type);
@@ -18,8 +18,9 @@ pub fn Card(hit: Hit, at: usize, selected: bool, why: bool) -> Element {
     let modified = document.modified.map(|seconds| date(seconds, now()));
     let more = hit.more.len();
     let also = also_in(&hit);
+    let id = document.id;
     rsx! {
-        div { class: "card", role: "presentation", "data-selected": selected,
+        div { class: "card", role: "presentation", "data-selected": selected, "data-weak": hit.is_weak,
             div {
                 id: "hit-{at}",
                 class: "card-body",
@@ -28,7 +29,8 @@ pub fn Card(hit: Hit, at: usize, selected: bool, why: bool) -> Element {
                 onclick: move |_| session.open_hit(at),
                 ondoubleclick: {
                     let source = at_passage(&document.source, &hit.passage.text);
-                    move |_| session.open_source(source.clone())
+                    let locator = hit.passage.locator.clone();
+                    move |_| session.open_at(source.clone(), locator.clone())
                 },
                 div { class: "card-head",
                     Icon { symbol: Symbol::of_type(document.media_type) }
@@ -47,17 +49,38 @@ pub fn Card(hit: Hit, at: usize, selected: bool, why: bool) -> Element {
                         span { class: "fact more", "{more} more here" }
                     }
                     if let Some((text, places)) = also {
-                        span { class: "fact more", title: "{places}", "{text}" }
+                        span { class: "fact more",
+                            button {
+                                class: "places-toggle",
+                                r#type: "button",
+                                title: "{places}",
+                                aria_expanded: "{unfolded}",
+                                onclick: move |event| {
+                                    event.stop_propagation();
+                                    session.toggle_places(id);
+                                },
+                                ondoubleclick: |event| event.stop_propagation(),
+                                onkeydown: |event| {
+                                    if matches!(event.key(), Key::Enter) {
+                                        event.stop_propagation();
+                                    }
+                                },
+                                "{text}"
+                            }
+                        }
                     }
                 }
                 Passage { excerpt }
+            }
+            if unfolded {
+                Places { hit: hit.clone() }
             }
             if selected {
                 Actions { hit: hit.clone(), why }
             }
             if why {
                 ul { class: "why", id: "why", aria_label: "Why this result",
-                    for line in why_lines(&hit) {
+                    for line in why_lines(&hit, session.search.read().like().is_none()) {
                         li { key: "{line}", "{line}" }
                     }
                 }
@@ -92,6 +115,38 @@ fn PieceText(piece: Piece) -> Element {
     }
 }
 
+/// Where else nearly the same is said.
+#[component]
+fn Places(hit: Hit) -> Element {
+    let session = use_session();
+    rsx! {
+        ul { class: "places", aria_label: "Copies and versions of {hit.document.title}",
+            for document in hit.also.iter() {
+                li { key: "{document.id}", class: "place",
+                    Icon { symbol: Symbol::of_type(document.media_type) }
+                    span { class: "path", dir: "auto", title: "{document.source}", "{document.source}" }
+                    Button {
+                        text: "Read",
+                        label: format!("Read {}", document.source),
+                        onpress: {
+                            let id = document.id;
+                            move |()| session.read_copy(id)
+                        },
+                    }
+                    Button {
+                        symbol: Symbol::Open,
+                        label: format!("Open {}", document.source),
+                        onpress: {
+                            let source = document.source.clone();
+                            move |()| session.open_source(source.clone())
+                        },
+                    }
+                }
+            }
+        }
+    }
+}
+
 #[component]
 fn Actions(hit: Hit, why: bool) -> Element {
     let session = use_session();
@@ -99,6 +154,8 @@ fn Actions(hit: Hit, why: bool) -> Element {
     let opened = at_passage(&source, &hit.passage.text);
     let path = source.path().map(std::path::Path::to_path_buf);
     let starring = source.clone();
+    let locator = hit.passage.locator.clone();
+    let likened = hit.clone();
     let starred = session.golden.read().is_starred(session.search.read().query(), &source);
     rsx! {
         div { class: "card-actions", role: "toolbar", aria_label: "Actions on this result",
@@ -106,12 +163,13 @@ fn Actions(hit: Hit, why: bool) -> Element {
                 symbol: Symbol::Open,
                 text: "Open",
                 label: open_label(&source),
-                onpress: move |()| session.open_source(opened.clone()),
+                onpress: move |()| session.open_at(opened.clone(), locator.clone()),
             }
             if let Some(path) = path {
                 Button {
                     symbol: Symbol::Folder,
                     text: "Reveal",
+                    tone: "quiet brief",
                     label: "Reveal in the file manager",
                     onpress: move |()| session.reveal(path.clone()),
                 }
@@ -119,13 +177,21 @@ fn Actions(hit: Hit, why: bool) -> Element {
             Button {
                 symbol: Symbol::Copy,
                 text: "Copy",
+                tone: "quiet brief",
                 label: "Copy the passage",
                 copies: hit.passage.text.clone(),
                 onpress: |()| {},
             }
             Button {
+                symbol: Symbol::Like,
+                text: "More like this",
+                label: "Show what is near this passage in meaning",
+                onpress: move |()| session.ask_like(&likened),
+            }
+            Button {
                 symbol: Symbol::Star,
                 text: "Star",
+                tone: "quiet brief",
                 label: "Right answer: measure search by it",
                 pressed: starred,
                 onpress: move |()| session.toggle_star(starring.clone()),
@@ -153,7 +219,7 @@ mod tests {
         hit.more = vec![fixture::passage(0); 4];
         hit.also = vec![fixture::hit("b.md", "The same.").document];
         rsx! {
-            Card { hit, at: 0, selected: true, why }
+            Card { hit, at: 0, selected: true, why, unfolded: why }
         }
     }
 
@@ -167,7 +233,7 @@ mod tests {
             ">docs</span>",
             ">Markdown</span>",
             ">4 more here</span>",
-            ">also in 1 place</span>",
+            ">also in 1 place</button>",
             "docs/b.md",
             "<mark>owners</mark>",
             "It has ",
@@ -182,5 +248,9 @@ mod tests {
     fn the_reasons_unfold() {
         let html = rendered(|| rsx! { OneCard { why: true } });
         assert!(html.contains("By meaning: 1st of all passages"), "{html}");
+        for part in ["More like this", r#"aria-expanded="true""#, r#"aria-label="Open /docs/b.md""#]
+        {
+            assert!(html.contains(part), "{part} in {html}");
+        }
     }
 }

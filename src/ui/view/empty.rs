@@ -4,7 +4,7 @@ use super::button::Button;
 use super::icon::{Icon, Symbol};
 use super::use_session;
 use crate::ui::keys::primary_name;
-use crate::ui::wording::counted;
+use crate::ui::wording::{count, counted};
 
 /// Nothing is indexed yet: teaches the one action that changes this.
 #[component]
@@ -87,6 +87,15 @@ pub fn NothingFound() -> Element {
             if weaker > 0 {
                 h1 { "Nothing relevant" }
                 p { "{counted(weaker, \"document\")} touch the subject, too far from the question to help." }
+                div { class: "empty-actions",
+                    Button {
+                        id: "show-weaker",
+                        text: format!("Show {} weaker", count(weaker)),
+                        label: "Show what is only loosely related",
+                        tone: "plain",
+                        onpress: move |()| session.show_weaker(true),
+                    }
+                }
             } else {
                 h1 { "Nothing found" }
                 p { "Other words may help, or a shorter question." }

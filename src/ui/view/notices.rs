@@ -29,11 +29,15 @@ pub fn NoticeStack() -> Element {
                     if let Some(action) = notice.action {
                         Button {
                             tone: "link",
-                            text: if matches!(action, NoticeAction::Undo(_)) { "Undo" } else { "See why" },
+                            text: match action {
+                                NoticeAction::Undo(_) | NoticeAction::UndoRemoval(_) => "Undo",
+                                NoticeAction::ShowSkipped | NoticeAction::ShowFailed(_) => "See why",
+                            },
                             label: match action {
                                 NoticeAction::ShowSkipped => "Show what was not indexed, with reasons",
                                 NoticeAction::ShowFailed(_) => "Show the pages that failed, with reasons",
                                 NoticeAction::Undo(_) => "Take it back",
+                                NoticeAction::UndoRemoval(_) => "Put back what was removed",
                             },
                             onpress: move |()| {
                                 session.notices.write().dismiss(notice.id);

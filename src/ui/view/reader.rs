@@ -1,16 +1,17 @@
 use std::rc::Rc;
 
 use dioxus::prelude::*;
+use lodestone::data::Source;
 
 use super::block::{Block, Shared};
 use super::button::Button;
-use super::icon::Symbol;
+use super::icon::{Icon, Symbol};
 use super::use_session;
 use crate::ui::dom::{self, READER_ID};
 use crate::ui::keys::primary_name;
 use crate::ui::state::OpenDocument;
 use crate::ui::text::TextStyle;
-use crate::ui::wording::{open_label, type_name};
+use crate::ui::wording::{now, open_label, saved_copy, type_name};
 
 /// Distance from the end of the text in the page at which the next part is put in.
 const NEAR_END_PX: f64 = 1_200.0;
@@ -41,7 +42,7 @@ pub fn ReaderPane() -> Element {
                     Key::Escape => session.close_reader(),
                     // Scrolling the text, not moving in the results behind it.
                     Key::ArrowUp | Key::ArrowDown if event.modifiers().is_empty() => {}
-                    Key::PageUp | Key::PageDown | Key::Enter => {}
+                    Key::PageUp | Key::PageDown | Key::Home | Key::End | Key::Enter => {}
                     _ => return,
                 }
                 event.stop_propagation();
@@ -104,18 +105,31 @@ fn ReaderHead(open: Shared<OpenDocument>) -> Element {
                     }
                 }
             }
+            if let Source::Web(live) = &view.source {
+                p { id: "snapshot", class: "snapshot", role: "note",
+                    Icon { symbol: Symbol::Web }
+                    span { {saved_copy(view.indexed_at, now())} }
+                    Button {
+                        id: "open-live",
+                        text: "Open the live page",
+                        label: format!("Open {live} in the browser at this passage"),
+                        tone: "link",
+                        onpress: move |()| session.open_externally(),
+                    }
+                }
+            }
             div { class: "reader-tools", role: "toolbar", aria_label: "Reader",
                 Button {
                     id: "previous-passage",
                     symbol: Symbol::Up,
-                    label: "Previous passage (Alt+↑)",
+                    label: "Previous passage (Alt+↑, or P in the text)",
                     disabled: !reader.has_previous(),
                     onpress: move |()| session.step(-1),
                 }
                 Button {
                     id: "next-passage",
                     symbol: Symbol::Down,
-                    label: "Next passage (Alt+↓)",
+                    label: "Next passage (Alt+↓, or N in the text)",
                     disabled: !reader.has_next(),
                     onpress: move |()| session.step(1),
                 }
@@ -175,7 +189,7 @@ fn ReaderText(open: Shared<OpenDocument>) -> Element {
                     session.reader.write().extend_down();
                 }
             },
-            article { class: "text {face}", dir: "auto",
+            article { class: "text {face}",
                 if shown.start > 0 {
                     Button {
                         id: "show-earlier",
@@ -216,6 +230,36 @@ mod tests {
         }
     }
 
+    #[component]
+    fn SavedPage() -> Element {
+        let mut session = use_session();
+        use_hook(|| {
+            let mut view = fixture::document();
+            view.source = Source::from_key("https://docs.test/book/ch1.html").unwrap();
+            let mut reader = session.reader.write();
+            let sequence = reader.show(Target::whole(view.id)).unwrap();
+            reader.accept(sequence, Ok(OpenDocument::new(view)));
+        });
+        rsx! {
+            ReaderPane {}
+        }
+    }
+
+    #[test]
+    fn a_page_says_that_it_is_a_saved_copy_and_leads_to_the_live_one() {
+        let html = rendered(|| rsx! { SavedPage {} });
+        for part in [
+            "Saved copy, read on Jan 1, 1970",
+            "Open the live page",
+            "https://docs.test/book/ch1.html",
+        ] {
+            assert!(html.contains(part), "{part} in {html}");
+        }
+        let file = rendered(|| rsx! { OpenReader {} });
+        assert!(!file.contains("Saved copy"), "a file is what it is: {file}");
+        assert!(file.contains(r#"<p class="block chosen" dir="auto">"#), "{file}");
+    }
+
     #[test]
     fn the_reader_lays_out_the_text_and_marks_exactly() {
         let html = rendered(|| rsx! { OpenReader {} });
@@ -225,7 +269,7 @@ mod tests {
             "<mark class=\"seg sentence\">owners</mark>",
             "id=\"chosen-passage\"",
             "<em>",
-            "<li>",
+            "<li dir=\"auto\">",
         ] {
             assert!(html.contains(part), "{part} in {html}");
         }

@@ -1,11 +1,13 @@
 use dioxus::prelude::*;
 
 use super::button::Button;
+use super::chips::Chips;
+use super::completions::{COMPLETIONS_ID, Completions, completion_key};
 use super::empty::{Home, NothingFound, Welcome};
 use super::icon::{Icon, Symbol};
 use super::results::Results;
 use super::use_session;
-use crate::ui::dom::{QUERY_ID, RESULTS_ID};
+use crate::ui::dom::{self, QUERY_ID, RESULTS_ID};
 use crate::ui::state::HITS_MAX;
 use crate::ui::wording::{count, counted, is_address};
 
@@ -37,6 +39,7 @@ pub fn SearchView() -> Element {
         QueryBox {}
         Banner {}
         SiteOffer {}
+        Chips {}
         Summary {}
         {body}
     }
@@ -46,27 +49,36 @@ pub fn SearchView() -> Element {
 fn QueryBox() -> Element {
     let session = use_session();
     let search = session.search.read();
-    let chosen = (!search.hits().is_empty()).then(|| format!("hit-{}", search.selected()));
+    let completion = session.completion.read();
+    let hit = (!search.hits().is_empty()).then(|| format!("hit-{}", search.selected()));
+    let chosen = completion.chosen().map(|chosen| format!("choice-{chosen}")).or(hit);
+    let open = completion.is_open();
     rsx! {
-        div { class: "query", "data-waiting": search.is_waiting(),
+        div { class: "query", "data-overtaken": search.is_overtaken(),
             Icon { symbol: Symbol::Search }
             input {
                 id: QUERY_ID,
                 r#type: "text",
+                dir: "auto",
                 aria_label: "Search your files",
-                aria_controls: RESULTS_ID,
+                role: "combobox",
+                aria_controls: if open { COMPLETIONS_ID } else { RESULTS_ID },
+                aria_expanded: "{open}",
                 aria_autocomplete: "list",
                 "aria-activedescendant": chosen,
                 placeholder: "Ask a question or type words",
                 autocomplete: "off",
                 spellcheck: "false",
                 initial_value: search.query().to_owned(),
-                onmounted: move |event| async move {
-                    // Without the focus a person clicks into the box; nothing else is lost.
-                    let _ = event.set_focus(true).await;
-                },
+                // Selected as well, so that typing replaces a query of the last time.
+                onmounted: move |_| dom::focus_text(QUERY_ID),
                 oninput: move |event| session.type_query(event.value()),
-                onkeydown: move |event| keep_typing(&event),
+                onblur: move |_| session.close_completion(),
+                onkeydown: move |event| {
+                    if !completion_key(&session, &event) {
+                        keep_typing(&event);
+                    }
+                },
             }
             if !search.is_blank() {
                 Button {
@@ -76,6 +88,7 @@ fn QueryBox() -> Element {
                     onpress: move |()| session.clear_query(),
                 }
             }
+            Completions {}
         }
     }
 }
@@ -83,7 +96,8 @@ fn QueryBox() -> Element {
 /// Characters typed into a box are not commands of the window.
 pub fn keep_typing(event: &KeyboardEvent) {
     let modifiers = event.modifiers();
-    if matches!(event.key(), Key::Character(_)) && !modifiers.ctrl() && !modifiers.meta() {
+    let types = matches!(event.key(), Key::Character(_) | Key::Home | Key::End);
+    if types && !modifiers.ctrl() && !modifiers.meta() {
         event.stop_propagation();
     }
 }
@@ -142,8 +156,16 @@ fn Summary() -> Element {
     let Some(answer) = search.answer().filter(|answer| !answer.hits.is_empty()) else {
         return VNode::empty();
     };
-    let found = counted(answer.hits.len() as u64, "document");
-    let found = if answer.hits.len() < HITS_MAX { found } else { format!("The best {found}") };
+    let strong = answer.hits.iter().filter(|hit| !hit.is_weak).count();
+    let found = counted(strong as u64, "document");
+    let from = answer.considered.len() as u64;
+    let found = match (strong < HITS_MAX, search.like()) {
+        _ if strong == 0 => "Nothing relevant".to_owned(),
+        (true, None) => found,
+        (true, Some(_)) => format!("{found} like it"),
+        (false, _) if from > strong as u64 => format!("The best {strong} of {}", count(from)),
+        (false, _) => format!("The best {found}"),
+    };
     let coverage = answer.coverage;
     let running = session.activity.read().current().is_some();
     let partly = coverage.indexed < coverage.known;
@@ -156,8 +178,33 @@ fn Summary() -> Element {
                 span { class: "summary-note", "by words, until the model is loaded" }
             }
             if partly {
-                span { class: "summary-note",
+                button {
+                    id: "coverage",
+                    class: "summary-note summary-link",
+                    r#type: "button",
+                    title: "Show what was not searched, with reasons",
+                    onclick: move |_| session.show_skipped(),
+                    onkeydown: |event| {
+                        if event.key() == Key::Enter {
+                            event.stop_propagation();
+                        }
+                    },
                     "searched {count(coverage.indexed)} of {counted(coverage.known, \"document\")}{so_far}"
+                }
+            }
+            if search.has_held() {
+                button {
+                    id: "take-held",
+                    class: "summary-note summary-link",
+                    r#type: "button",
+                    title: "A newer answer is there; nothing moves until you want it",
+                    onclick: move |_| session.take_held(),
+                    onkeydown: |event| {
+                        if event.key() == Key::Enter {
+                            event.stop_propagation();
+                        }
+                    },
+                    "show the newer order"
                 }
             }
             span { class: "summary-time", "{answer.took_ms.round()} ms" }

@@ -1,7 +1,8 @@
 use dioxus::prelude::*;
 
 use super::button::Button;
-use super::icon::{Icon, Symbol};
+use super::icon::Symbol;
+use super::top_box::TopBox;
 use super::use_session;
 use crate::ui::state::{Field, ReachChoice, RulesForm};
 use crate::ui::wording::{reach_name, recrawl_name};
@@ -14,34 +15,23 @@ pub fn AddSite() -> Element {
     let form = &web.adding;
     let address = session.web.peek().adding.address.clone();
     let trouble = form.trouble.as_ref().filter(|trouble| trouble.is_of_address());
-    let wrong = trouble.is_some();
     rsx! {
-        div { class: "query add-site",
-            Icon { symbol: Symbol::Web }
-            input {
-                id: "web-input",
-                r#type: "text",
-                inputmode: "url",
-                aria_label: "Address of a web site to add",
-                aria_invalid: wrong.then_some("true"),
-                aria_describedby: wrong.then_some("trouble-address"),
-                placeholder: "Add a web site: docs.rs/tokio",
-                autocomplete: "off",
-                autocapitalize: "off",
-                spellcheck: "false",
-                initial_value: address,
-                onmounted: move |event| async move {
-                    // Without the focus a person clicks into the box; nothing else is lost.
-                    let _ = event.set_focus(true).await;
-                },
-                oninput: move |event| session.type_address(event.value()),
-                onkeydown: move |event| {
-                    // They go on to the list below.
-                    if !matches!(event.key(), Key::ArrowUp | Key::ArrowDown) {
-                        keep_keys(&event, Enter::Submits, move || session.submit_form());
-                    }
-                },
-            }
+        TopBox {
+            id: "web-input",
+            class: "add-site",
+            symbol: Symbol::Web,
+            label: "Address of a web site to add",
+            placeholder: "Add a web site: docs.rs/tokio",
+            inputmode: "url",
+            trouble: trouble.is_some().then_some("trouble-address"),
+            begin: address,
+            ontype: move |address| session.type_address(address),
+            onkey: move |event: KeyboardEvent| {
+                // They go on to the list below.
+                if !matches!(event.key(), Key::ArrowUp | Key::ArrowDown) {
+                    keep_keys(&event, Enter::Submits, move || session.submit_form());
+                }
+            },
             Button {
                 id: "site-options",
                 symbol: Symbol::Options,
@@ -99,7 +89,8 @@ pub fn SiteRules(saves: bool) -> Element {
                 }
             }
             if reach == ReachChoice::Hosts {
-                Lines {
+                TextField {
+                    lines: true,
                     field: Field::Hosts,
                     name: "Other hosts",
                     hint: "api.example.org or *.example.org, one a line",
@@ -108,21 +99,21 @@ pub fn SiteRules(saves: bool) -> Element {
                 }
             }
             div { class: "rules-numbers",
-                Line {
+                TextField {
                     field: Field::Depth,
                     name: "Links deep",
                     hint: "from the start page",
                     begin: depth,
                     ontype: move |text| session.type_rules(|form| form.rules.depth = text),
                 }
-                Line {
+                TextField {
                     field: Field::Pages,
                     name: "Pages at most",
                     hint: "a crawl",
                     begin: pages,
                     ontype: move |text| session.type_rules(|form| form.rules.pages = text),
                 }
-                Line {
+                TextField {
                     field: Field::Delay,
                     name: "Seconds between requests",
                     hint: "more is gentler",
@@ -149,14 +140,16 @@ pub fn SiteRules(saves: bool) -> Element {
                 }
             }
             div { class: "rules-patterns",
-                Lines {
+                TextField {
+                    lines: true,
                     field: Field::Include,
                     name: "Only addresses like",
                     hint: "/docs/** for all below docs; one a line",
                     begin: include,
                     ontype: move |text| session.type_rules(|form| form.rules.include = text),
                 }
-                Lines {
+                TextField {
+                    lines: true,
                     field: Field::Exclude,
                     name: "Leave out addresses like",
                     hint: "**/print.html; one a line",
@@ -199,13 +192,16 @@ pub fn SiteRules(saves: bool) -> Element {
     }
 }
 
-/// A box of one line.
+/// A box with its name and what it is for, or what is wrong with it.
 #[component]
-fn Line(
+fn TextField(
     field: Field,
     name: &'static str,
     hint: &'static str,
     begin: String,
+    /// Whether it holds several lines, so that Enter begins another.
+    #[props(default)]
+    lines: bool,
     ontype: EventHandler<String>,
 ) -> Element {
     let session = use_session();
@@ -214,44 +210,28 @@ fn Line(
     rsx! {
         label { class: "field",
             span { class: "field-name", "{name}" }
-            input {
-                r#type: "text",
-                inputmode: "decimal",
-                autocomplete: "off",
-                aria_invalid: wrong,
-                aria_describedby: described_by(field),
-                initial_value: begin,
-                oninput: move |event| ontype.call(event.value()),
-                onkeydown: move |event| keep_keys(&event, Enter::Submits, move || session.submit_form()),
-            }
-            Hint { field, hint, trouble }
-        }
-    }
-}
-
-/// A box of several lines.
-#[component]
-fn Lines(
-    field: Field,
-    name: &'static str,
-    hint: &'static str,
-    begin: String,
-    ontype: EventHandler<String>,
-) -> Element {
-    let trouble = trouble_of(field);
-    let wrong = trouble.is_some().then_some("true");
-    rsx! {
-        label { class: "field",
-            span { class: "field-name", "{name}" }
-            textarea {
-                rows: "2",
-                autocomplete: "off",
-                spellcheck: "false",
-                aria_invalid: wrong,
-                aria_describedby: described_by(field),
-                initial_value: begin,
-                oninput: move |event| ontype.call(event.value()),
-                onkeydown: move |event| keep_keys(&event, Enter::Stays, || {}),
+            if lines {
+                textarea {
+                    rows: "2",
+                    autocomplete: "off",
+                    spellcheck: "false",
+                    aria_invalid: wrong,
+                    aria_describedby: described_by(field),
+                    initial_value: begin,
+                    oninput: move |event| ontype.call(event.value()),
+                    onkeydown: move |event| keep_keys(&event, Enter::Stays, || {}),
+                }
+            } else {
+                input {
+                    r#type: "text",
+                    inputmode: "decimal",
+                    autocomplete: "off",
+                    aria_invalid: wrong,
+                    aria_describedby: described_by(field),
+                    initial_value: begin,
+                    oninput: move |event| ontype.call(event.value()),
+                    onkeydown: move |event| keep_keys(&event, Enter::Submits, move || session.submit_form()),
+                }
             }
             Hint { field, hint, trouble }
         }

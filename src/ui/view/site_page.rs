@@ -3,11 +3,11 @@ use lodestone::data::{DocumentId, Source};
 use lodestone::engine::SiteView;
 
 use super::button::Button;
-use super::icon::{Icon, Symbol};
+use super::icon::Symbol;
 use super::page_row::PageRow;
-use super::search::keep_typing;
 use super::site_form::SiteRules;
 use super::site_row::{Coverage, RemovalQuestion, SiteActions, Standing};
+use super::top_box::TopBox;
 use super::use_session;
 use crate::ui::state::{PageGroup, ROW_PX};
 use crate::ui::wording::{count, findings_lines, group_name, rules_line, site_name};
@@ -74,23 +74,14 @@ fn Filter() -> Element {
     let session = use_session();
     let filter = session.web.peek().pages.filter().to_owned();
     rsx! {
-        div { class: "query page-filter",
-            Icon { symbol: Symbol::Search }
-            input {
-                id: "web-input",
-                r#type: "text",
-                aria_label: "Filter the pages by address",
-                placeholder: "Filter by address",
-                autocomplete: "off",
-                spellcheck: "false",
-                initial_value: filter,
-                onmounted: move |event| async move {
-                    // Without the focus a person clicks into the box; nothing else is lost.
-                    let _ = event.set_focus(true).await;
-                },
-                oninput: move |event| session.filter_pages(&event.value()),
-                onkeydown: move |event| keep_typing(&event),
-            }
+        TopBox {
+            id: "web-input",
+            class: "page-filter",
+            symbol: Symbol::Search,
+            label: "Filter the pages by address",
+            placeholder: "Filter by address",
+            begin: filter,
+            ontype: move |text: String| session.filter_pages(&text),
         }
     }
 }

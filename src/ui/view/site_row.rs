@@ -96,37 +96,25 @@ pub fn SiteActions(site: SiteView, texts: bool) -> Element {
     let tone = if texts { "plain" } else { "quiet" };
     let editing = session.web.read().editing.is_some();
     let pausing = session.web.read().is_pausing(id);
+    let (wish, symbol, word, spoken) = match site.state {
+        SiteState::Crawling { .. } | SiteState::Waiting { .. } => {
+            (SiteWish::Pause, Symbol::Pause, "Pause", format!("Pause {name}"))
+        }
+        SiteState::Paused => (SiteWish::Resume, Symbol::Play, "Resume", format!("Resume {name}")),
+        SiteState::Done => {
+            let spoken = format!("Check {name} for changes");
+            (SiteWish::Check, Symbol::Refresh, "Check for changes", spoken)
+        }
+    };
     rsx! {
         div { class: "site-actions", role: "group", aria_label: "What to do with {name}",
-            match site.state {
-                SiteState::Crawling { .. } | SiteState::Waiting { .. } => rsx! {
-                    Button {
-                        symbol: Symbol::Pause,
-                        text: text("Pause"),
-                        label: format!("Pause {name}"),
-                        tone,
-                        disabled: pausing,
-                        onpress: move |()| session.wish(id, SiteWish::Pause),
-                    }
-                },
-                SiteState::Paused => rsx! {
-                    Button {
-                        symbol: Symbol::Play,
-                        text: text("Resume"),
-                        label: format!("Resume {name}"),
-                        tone,
-                        onpress: move |()| session.wish(id, SiteWish::Resume),
-                    }
-                },
-                SiteState::Done => rsx! {
-                    Button {
-                        symbol: Symbol::Refresh,
-                        text: text("Check for changes"),
-                        label: format!("Check {name} for changes"),
-                        tone,
-                        onpress: move |()| session.wish(id, SiteWish::Check),
-                    }
-                },
+            Button {
+                symbol,
+                text: text(word),
+                label: spoken,
+                tone,
+                disabled: wish == SiteWish::Pause && pausing,
+                onpress: move |()| session.wish(id, wish),
             }
             Button {
                 symbol: Symbol::Options,

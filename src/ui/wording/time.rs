@@ -40,6 +40,16 @@ pub fn ago(unix_seconds: i64, now: i64) -> String {
     }
 }
 
+/// That a page is shown as it was when it was read.
+pub fn saved_copy(read_at: i64, now: i64) -> String {
+    match date(read_at, now) {
+        day if day == "Today" || day == "Yesterday" => {
+            format!("Saved copy, read {}", day.to_lowercase())
+        }
+        day => format!("Saved copy, read on {day}"),
+    }
+}
+
 /// When something will happen: `in 5 min`, `in 22 h`, `in 3 days`, `on Mar 12`.
 pub fn until(unix_seconds: i64, now: i64) -> String {
     match unix_seconds - now {
@@ -109,6 +119,13 @@ mod tests {
         assert_eq!(date(now - DAY_SECONDS, now), "Yesterday");
         assert_eq!(date(20_454 * DAY_SECONDS, now), "Jan 1");
         assert_eq!(date(0, now), "Jan 1, 1970");
+    }
+
+    #[test]
+    fn a_saved_copy_says_when_it_was_read() {
+        let now = 20_500 * DAY_SECONDS + 50_000;
+        assert_eq!(saved_copy(now - 90, now), "Saved copy, read today");
+        assert_eq!(saved_copy(20_454 * DAY_SECONDS, now), "Saved copy, read on Jan 1");
     }
 
     #[test]

@@ -1,17 +1,32 @@
-use lodestone::data::Hit;
+use lodestone::data::{Hit, Why};
 
 use super::count;
 
-/// Why a hit stands where it stands, a sentence a line.
-pub fn why_lines(hit: &Hit) -> Vec<String> {
-    let by_meaning = hit.why.semantic.as_ref().map_or_else(
+/// Why a hit stands where it stands, a sentence a line. `by_words` tells whether words were asked for.
+pub fn why_lines(hit: &Hit, by_words: bool) -> Vec<String> {
+    let ordinal = u64::from(hit.passage.chunk.ordinal) + 1;
+    let shown = format!("Shown is passage {} of the document.", count(ordinal));
+    let Why { semantic, keyword } = &hit.why;
+    if semantic.is_none() && keyword.is_none() {
+        let listed = "Listed by its date: the query holds no words, only what narrows it.";
+        return vec![listed.to_owned(), shown];
+    }
+    let sum: f32 = semantic.iter().map(|why| why.evidence).sum::<f32>()
+        + keyword.iter().map(|why| why.evidence).sum::<f32>();
+    // Of one kind of evidence there is nothing to divide.
+    let share = |evidence: f32| {
+        let percent = evidence / sum.max(f32::EPSILON) * 100.0;
+        let both = semantic.is_some() && keyword.is_some();
+        if both { format!("; {percent:.0} % of its score") } else { String::new() }
+    };
+    let meaning = semantic.as_ref().map_or_else(
         || "By meaning: not among the closest passages.".to_owned(),
         |why| {
-            let closeness = closeness(why.score);
-            format!("By meaning: {}, {closeness} ({:.2}).", place(why.rank), why.score)
+            let (closeness, share) = (closeness(why.score), share(why.evidence));
+            format!("By meaning: {}, {closeness} ({:.2}){share}.", place(why.rank), why.score)
         },
     );
-    let by_words = hit.why.keyword.as_ref().map_or_else(
+    let words = keyword.as_ref().map_or_else(
         || "By words: no word of the query stands here.".to_owned(),
         |why| {
             let terms: Vec<String> = why.terms.iter().map(|term| format!("“{term}”")).collect();
@@ -20,11 +35,12 @@ pub fn why_lines(hit: &Hit) -> Vec<String> {
             } else {
                 format!(", holds {}", terms.join(", "))
             };
-            format!("By words: {}{holds}.", place(why.rank))
+            format!("By words: {}{holds}{}.", place(why.rank), share(why.evidence))
         },
     );
-    let ordinal = u64::from(hit.passage.chunk.ordinal) + 1;
-    vec![by_meaning, by_words, format!("Shown is passage {} of the document.", count(ordinal))]
+    let weak = "Too far from the question to be counted as an answer.";
+    let lines = std::iter::once(meaning).chain(by_words.then_some(words));
+    lines.chain(hit.is_weak.then(|| weak.to_owned())).chain([shown]).collect()
 }
 
 /// Cosine similarity in words; the steps are where all-MiniLM-L6-v2 separates paraphrases, same
@@ -68,9 +84,17 @@ mod tests {
 
     #[test]
     fn both_lists_are_told_in_plain_words() {
-        let lines = why_lines(&fixture::hit("a.md", "Rc counts its owners."));
-        assert_eq!(lines[0], "By meaning: 1st of all passages, close (0.52).");
-        assert_eq!(lines[1], "By words: 2nd of all passages, holds “owners”.");
-        assert_eq!(lines[2], "Shown is passage 1 of the document.");
+        let mut hit = fixture::hit("a.md", "Rc counts its owners.");
+        let lines = why_lines(&hit, true);
+        let meaning = "By meaning: 1st of all passages, close (0.52); 74 % of its score.";
+        let words = "By words: 2nd of all passages, holds “owners”; 26 % of its score.";
+        assert_eq!(lines, [meaning, words, "Shown is passage 1 of the document."]);
+        hit.why.keyword = None;
+        hit.is_weak = true;
+        let alone = why_lines(&hit, false);
+        assert_eq!(alone[0], "By meaning: 1st of all passages, close (0.52).");
+        assert!(alone[1].starts_with("Too far") && alone.len() == 3, "no words were asked for");
+        hit.why.semantic = None;
+        assert!(why_lines(&hit, true)[0].starts_with("Listed by its date"));
     }
 }

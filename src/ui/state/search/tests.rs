@@ -1,0 +1,141 @@
+use super::*;
+use crate::ui::fixture::response;
+
+fn answered(names: &[&str]) -> SearchState {
+    let mut search = SearchState::default();
+    let sequence = search.ask("owner".to_owned()).unwrap();
+    assert_eq!(search.accept(sequence, Ok(response(names))), Accepted::Shown);
+    search
+}
+
+#[test]
+fn stale_answers_are_dropped() {
+    let mut search = SearchState::default();
+    let first = search.ask("own".to_owned()).unwrap();
+    let second = search.ask("owner".to_owned()).unwrap();
+    assert!(search.request(first).is_none(), "a question that was overtaken is not sent");
+    assert_eq!(search.request(second).unwrap().query, "owner");
+    assert_eq!(search.accept(first, Ok(response(&["old.md"]))), Accepted::Stale);
+    assert!(search.hits().is_empty());
+    assert_eq!(search.accept(second, Ok(response(&["new.md"]))), Accepted::Shown);
+    assert_eq!(search.accept(first, Err("late".to_owned())), Accepted::Stale);
+    assert_eq!(search.problem(), None);
+    assert_eq!(search.hits()[0].document.title, "new.md");
+}
+
+#[test]
+fn clearing_the_query_drops_the_answer_and_what_is_on_its_way() {
+    let mut search = answered(&["a.md"]);
+    let on_its_way = search.ask("owners".to_owned()).unwrap();
+    assert_eq!(search.ask("  ".to_owned()), None);
+    assert!(search.hits().is_empty() && !search.is_overtaken());
+    assert_eq!(search.accept(on_its_way, Ok(response(&["a.md"]))), Accepted::Stale);
+}
+
+#[test]
+fn white_space_at_the_ends_asks_nothing_new() {
+    let mut search = answered(&["a.md"]);
+    assert_eq!(search.ask("owner ".to_owned()), None);
+    assert_eq!(search.query(), "owner ");
+}
+
+#[test]
+fn the_selection_stops_at_both_ends() {
+    let mut search = answered(&["a.md", "b.md", "c.md"]);
+    search.move_selection(-1);
+    assert_eq!(search.selected(), 0);
+    search.move_selection(2);
+    search.move_selection(5);
+    assert_eq!(search.selected(), 2);
+    search.select(9);
+    assert_eq!(search.selected(), 2);
+    let mut empty = SearchState::default();
+    empty.move_selection(1);
+    assert_eq!(empty.selected_hit(), None);
+}
+
+#[test]
+fn a_refinement_keeps_the_chosen_document_and_a_new_query_starts_at_the_top() {
+    let mut search = answered(&["a.md", "b.md", "c.md"]);
+    search.select(1);
+    let refined = search.again().unwrap();
+    let better = response(&["c.md", "a.md", "b.md"]);
+    assert_eq!(search.accept(refined, Ok(better)), Accepted::Held);
+    search.take_held();
+    assert_eq!(search.selected_hit().unwrap().document.title, "b.md");
+    let other = search.ask("threads".to_owned()).unwrap();
+    search.accept(other, Ok(response(&["a.md", "b.md"])));
+    assert_eq!(search.selected(), 0);
+}
+
+#[test]
+fn an_untouched_selection_stays_at_the_best_hit() {
+    let mut search = answered(&["a.md", "b.md"]);
+    let refined = search.again().unwrap();
+    search.accept(refined, Ok(response(&["b.md", "a.md"])));
+    assert_eq!(search.selected_hit().unwrap().document.title, "b.md");
+}
+
+#[test]
+fn what_is_looked_at_stays_in_its_place_until_a_person_wants_the_new_order() {
+    let titles = |search: &SearchState| {
+        search.hits().iter().map(|hit| hit.document.title.clone()).collect::<Vec<_>>()
+    };
+    let mut search = answered(&["a.md", "b.md"]);
+    search.pointed = true;
+    let refined = search.again().unwrap();
+    assert_eq!(search.accept(refined, Ok(response(&["b.md", "a.md"]))), Accepted::Held);
+    assert_eq!((titles(&search), search.has_held()), (vec!["a.md".into(), "b.md".into()], true));
+    let longer = search.again().unwrap();
+    let answer = response(&["a.md", "b.md", "c.md"]);
+    assert_eq!(search.accept(longer, Ok(answer)), Accepted::Shown, "nothing moves");
+    assert!(!search.has_held());
+    assert!(!search.is_overtaken());
+    search.ask("threads".to_owned()).unwrap();
+    let asked_again = search.again().unwrap();
+    assert!(search.is_overtaken(), "the answer on screen is to another question");
+    let other = response(&["c.md", "a.md"]);
+    assert_eq!(search.accept(asked_again, Ok(other)), Accepted::Shown, "a new question");
+    assert_eq!(titles(&search)[0], "c.md");
+}
+
+#[test]
+fn the_neighbors_of_a_passage_can_be_narrowed_and_backed_out_of() {
+    let mut search = answered(&["a.md"]);
+    let passage = search.hits()[0].passage.chunk;
+    let like = search.ask_like(passage, "a.md".to_owned()).unwrap();
+    let request = search.request(like).unwrap();
+    assert_eq!((request.like, request.query.as_str()), (Some(passage), ""));
+    let narrowed = search.ask("type:pdf".to_owned()).unwrap();
+    assert_eq!(search.request(narrowed).unwrap().like, Some(passage));
+    let deeper = response(&["b.md"]).hits[0].passage.chunk;
+    search.ask_like(deeper, "b.md".to_owned()).unwrap();
+    assert_eq!(search.leave_like().as_deref(), Some("owner"));
+    let back = search.start_over().unwrap();
+    assert_eq!(search.request(back).unwrap().query, "owner");
+    search.ask_like(passage, "a.md".to_owned()).unwrap();
+    let words = search.ask("threads".to_owned()).unwrap();
+    assert_eq!(search.request(words).unwrap().like, None);
+}
+
+#[test]
+fn weaker_hits_are_asked_for_and_forgotten_with_the_question() {
+    let mut search = answered(&["a.md"]);
+    let shown = search.show_weaker(true).unwrap();
+    assert_eq!(search.request(shown).unwrap().weaker, WeakerHits::Behind);
+    let other = search.ask("threads".to_owned()).unwrap();
+    assert_eq!(search.request(other).unwrap().weaker, WeakerHits::LeftOut);
+}
+
+#[test]
+fn a_keyword_answer_is_refined_once_the_model_is_ready() {
+    let mut search = SearchState::default();
+    let sequence = search.ask("owner".to_owned()).unwrap();
+    let ready = ModelState::Ready { model: "m".into(), device: "CPU".into() };
+    let mut answer = response(&["a.md"]);
+    answer.mode = SearchMode::Keyword;
+    search.accept(sequence, Ok(answer));
+    assert!(search.can_refine(&ready));
+    assert!(!search.can_refine(&ModelState::Loading { model: "m".into() }));
+    assert!(!answered(&["a.md"]).can_refine(&ready));
+}
