@@ -60,7 +60,7 @@ async fn a_cleared_index_is_empty_goes_on_and_remembers_what_was_done() {
         history.into_iter().map(|job| (job.label, job.end)).collect::<Vec<_>>()
     };
     let cleared = ("Clearing the index".to_owned(), JobEnd::Done);
-    assert_eq!(labels(engine.history(9).await.unwrap()), [cleared.clone()]);
+    assert_eq!(labels(engine.history(9).await.unwrap()), std::slice::from_ref(&cleared));
 
     assert!(matches!(index().await, JobOutcome::Done(report) if report.indexed == 1));
     engine.close().await;
