@@ -48,6 +48,7 @@ mod status_bar;
 mod top_box;
 mod trouble;
 mod web;
+mod window_settings;
 
 pub use app::App;
 

@@ -9,6 +9,7 @@ use super::icon::Symbol;
 use super::models::Models;
 use super::setting::{Choose, Setting};
 use super::use_session;
+use super::window_settings::WindowSettings;
 use crate::ui::keys::Zoom;
 use crate::ui::state::{Measured, Overlay, View};
 use crate::ui::wording::{bytes, count, counted, milliseconds};
@@ -35,6 +36,7 @@ pub fn SettingsView() -> Element {
             Models {}
             Work {}
             Look {}
+            WindowSettings {}
             Exclusions {}
             DataSettings {}
             Checks {}
@@ -285,6 +287,8 @@ mod tests {
             "id=\"clear\"",
             "id=\"measure\"",
             "id=\"tell-metrics\"",
+            "value=\"Ctrl+Alt+Space\"",
+            "id=\"stay-in-tray\"",
             "aria-pressed=\"false\"",
             "512 MB",
             "100 %",
