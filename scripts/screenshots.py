@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Takes the pictures in docs/screenshots/ of the real window on real files, on a display of its own.
+"""Takes the pictures in docs/screenshots/: every view of the real window, light and dark, wide and small, empty and
+full, on files of yours and on a display of its own.
 
-usage: scripts/screenshots.py FOLDER "QUESTION"
+usage: scripts/screenshots.py FOLDER "QUESTION" [--programs DIR] [--only NAME...]
 
-FOLDER is dropped into the window for the picture of indexing and indexed whole for the others; one with
-some hundred pages gives time to catch it at work. Needs release builds of both programs
-(cargo build --release) and what scripts/test installs.
+FOLDER is indexed (unless LODESTONE_DATA_DIR names an index that has it), and a part of it is served as a site. Needs
+both programs (cargo build --release, or those of --programs) and what scripts/test installs.
 """
 
-import json
+import argparse
 import os
 import pathlib
 import subprocess
@@ -17,141 +17,111 @@ import tempfile
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-PROGRAMS = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "release"
+sys.path.insert(0, str(ROOT / "scripts" / "lib"))
+
+from display import Display, Window  # noqa: E402
+
+RELEASE = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "release"
 OUT = ROOT / "docs" / "screenshots"
+WIDE, SMALL = (1280, 800), (900, 700)
+
+# What is on a picture, and the keys that lead to it.
+VIEWS = {
+    "results": ["ask"],
+    "why": ["ask", "Down", "w"],
+    "library": ["ctrl+2"],
+    "web": ["ctrl+3"],
+    "activity": ["ctrl+4"],
+    "settings": ["ctrl+5"],
+    "palette": ["ctrl+k"],
+    "keys": ["question"],
+}
+SETTLES_S = 1.5
 
 
-class Display:
-    """An X server with a window manager, gone with the `with` block."""
-
-    def __enter__(self):
-        reader, writer = os.pipe()
-        command = ["Xvfb", "-displayfd", str(writer), "-screen", "0", "1600x1000x24"]
-        self.server = subprocess.Popen(command, pass_fds=[writer], stderr=subprocess.DEVNULL)
-        number = os.read(reader, 16).decode().strip()
-        self.environment = {
-            **os.environ,
-            "DISPLAY": f":{number}",
-            "WEBKIT_DISABLE_COMPOSITING_MODE": "1",
-        }
-        self.manager = self.start("openbox")
-        return self
-
-    def __exit__(self, *_):
-        self.manager.kill()
-        self.server.kill()
-
-    def start(self, *command, **environment):
-        everything = {**self.environment, **environment}
-        return subprocess.Popen(
-            command, env=everything, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
-        )
-
-    def run(self, *command):
-        done = subprocess.run(
-            command, env=self.environment, check=True, capture_output=True, text=True, timeout=60
-        )
-        return done.stdout.strip()
-
-    def xdotool(self, *words):
-        return self.run("xdotool", *map(str, words))
+def shots():
+    """Names of all pictures with view, theme, size and whether something is indexed."""
+    for view in ["results", "library", "web", "activity", "settings"]:
+        for theme in ["light", "dark"]:
+            yield f"{view}-{theme}", view, theme, WIDE, True
+        yield f"{view}-small", view, "light", SMALL, True
+        empty = "search" if view == "results" else view
+        yield f"{empty}-empty", view, "light", WIDE, False
+    for view in ["palette", "keys"]:
+        yield f"{view}-light", view, "light", WIDE, True
 
 
-class Window:
-    """The application on a data directory, with a theme and a size."""
-
-    def __init__(self, display, data, size, theme="light"):
-        self.display, self.size = display, size
-        data.mkdir(parents=True, exist_ok=True)
-        (data / "settings.json").write_text(json.dumps({"theme": theme}))
-        program = str(PROGRAMS / "lodestone")
-        self.process = display.start(program, LODESTONE_DATA_DIR=str(data))
-        self.window = self.find()
-        display.xdotool("windowsize", self.window, *size)
-        display.xdotool("windowmove", self.window, 240, 40)
-        display.xdotool("windowfocus", self.window)
-        time.sleep(3)
-
-    def find(self):
-        search = ("search", "--sync", "--onlyvisible", "--pid", self.process.pid, "--name", ".")
-        for _ in range(10):
-            try:
-                return self.display.xdotool(*search).splitlines()[-1]
-            except subprocess.CalledProcessError:
-                # A window that goes while xdotool looks at it, as one under construction may.
-                time.sleep(1)
-        sys.exit("the application opened no window")
-
-    def ask(self, question):
-        self.display.xdotool("type", "--delay", 25, question)
-        time.sleep(2)
-
-    def press(self, *keys):
-        self.display.xdotool("key", *keys)
-        time.sleep(1)
-
-    def picture(self, name):
-        self.display.run("import", "-window", self.window, str(OUT / f"{name}.png"))
-        print(OUT / f"{name}.png")
-
-    def close(self):
-        self.process.terminate()
-        self.process.wait()
+def take(display, programs, data, question, shot):
+    name, view, theme, size, is_full = shot
+    settings = {"theme": theme, "hints_seen": True, "last_query": "", "summon_keys": ""}
+    window = Window(display, programs / "lodestone", data, size, settings=settings)
+    time.sleep(4)
+    for key in VIEWS[view]:
+        if key == "ask":
+            if is_full:
+                window.ask(question)
+        elif key == "question":
+            # Away from the box, where the key is a letter.
+            window.press("ctrl+2", "Tab")
+            window.press("question")
+        else:
+            window.press(key)
+        time.sleep(SETTLES_S)
+    window.picture(OUT / f"{name}.png")
+    print(OUT / f"{name}.png")
+    window.close()
 
 
-def drop(display, window, folder):
+def drop(display, programs, data, folder):
     """Drags the folder into the window, with a picture of what the window says about it."""
+    settings = {"theme": "light", "hints_seen": True, "summon_keys": ""}
+    window = Window(display, programs / "lodestone", data, WIDE, settings=settings)
+    time.sleep(4)
     source = display.start(
         "/usr/bin/python3", str(ROOT / "tests" / "support" / "drag-source.py"), str(folder)
     )
     _, x, y = source.stdout.readline().split()
     display.xdotool("mousemove", x, y, "mousedown", 1)
-    below = (240 + window.size[0] // 2, 40 + window.size[1] * 3 // 4)
+    below = (Window.PLACE[0] + WIDE[0] // 2, Window.PLACE[1] + WIDE[1] * 3 // 4)
     for step in range(40):
         place = (int(x) + 4 * step, int(y)) if step < 10 else (below[0] + step, below[1])
         display.xdotool("mousemove", *place)
         time.sleep(0.1)
-    window.picture("drop-light")
+    window.picture(OUT / "drop-light.png")
     display.xdotool("mouseup", 1)
     while not source.stdout.readline().startswith("end"):
         pass
     source.kill()
+    time.sleep(3)
+    window.picture(OUT / "offer-light.png")
+    window.press("Escape")
+    window.close()
 
 
 def main():
-    if len(sys.argv) != 3:
-        sys.exit(__doc__)
-    folder, question = pathlib.Path(sys.argv[1]).resolve(), sys.argv[2]
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("folder", type=pathlib.Path)
+    parser.add_argument("question")
+    parser.add_argument("--programs", type=pathlib.Path, default=RELEASE)
+    parser.add_argument("--only", nargs="*", help="these pictures alone")
+    asked = parser.parse_args()
+    folder = asked.folder.resolve()
     OUT.mkdir(parents=True, exist_ok=True)
-    wide, small = (1280, 800), (900, 700)
+    os.environ["LODESTONE_TRACE"] = "off"
     with tempfile.TemporaryDirectory() as work, Display() as display:
         work = pathlib.Path(work)
-        window = Window(display, work / "empty", wide)
-        window.picture("empty-light")
-        drop(display, window, folder)
-        time.sleep(8)
-        window.picture("indexing-light")
-        window.close()
-
         full = os.environ.get("LODESTONE_DATA_DIR")
         if full is None:
             full = work / "full"
-            index = [str(PROGRAMS / "lode"), "index", str(folder), "--data-dir", str(full)]
+            index = [str(asked.programs / "lode"), "--data-dir", str(full), "index", str(folder)]
             subprocess.run(index, check=False)
-        for name, size, theme in [
-            ("results-light", wide, "light"),
-            ("results-dark", wide, "dark"),
-            ("results-small", small, "light"),
-        ]:
-            window = Window(display, pathlib.Path(full), size, theme)
-            window.ask(question)
-            window.picture(name)
-            window.close()
-        for name, theme in [("library-light", "light"), ("library-dark", "dark")]:
-            window = Window(display, pathlib.Path(full), wide, theme)
-            window.press("ctrl+2")
-            window.picture(name)
-            window.close()
+        for shot in shots():
+            if asked.only and shot[0] not in asked.only:
+                continue
+            data = pathlib.Path(full) if shot[4] else work / f"empty-{shot[0]}"
+            take(display, asked.programs, data, asked.question, shot)
+        if not asked.only or "drop-light" in asked.only:
+            drop(display, asked.programs, work / "drop", folder)
 
 
 if __name__ == "__main__":
