@@ -8,6 +8,7 @@ mod run;
 mod view;
 
 pub use report::{CrawlReport, PageTrouble};
+use run::Begun;
 pub use view::{PageList, SiteId, SiteState, SiteView};
 
 use std::collections::BTreeMap;
@@ -31,7 +32,8 @@ const CRAWLS_MAX: u32 = 4;
 /// The crawls of this process.
 #[derive(Debug)]
 pub(super) struct Crawls {
-    begun: Mutex<BTreeMap<SiteKey, Begun>>,
+    begun: Mutex<BTreeMap<SiteKey, Started>>,
+    beginning: Mutex<()>,
     turns: Arc<Semaphore>,
     /// Knows how each host is to be treated, so there is one.
     fetcher: tokio::sync::OnceCell<Arc<Fetcher>>,
@@ -41,7 +43,7 @@ pub(super) struct Crawls {
 
 /// What this process does for a site.
 #[derive(Debug, Default)]
-struct Begun {
+struct Started {
     /// Jobs that wait or run.
     jobs: usize,
     /// Of the one that runs.
@@ -52,6 +54,7 @@ impl Default for Crawls {
     fn default() -> Self {
         Self {
             begun: Mutex::default(),
+            beginning: Mutex::default(),
             turns: Arc::new(Semaphore::new(CRAWLS_MAX as usize)),
             fetcher: tokio::sync::OnceCell::new(),
             patience: OnceLock::new(),
@@ -60,8 +63,13 @@ impl Default for Crawls {
 }
 
 impl Crawls {
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<SiteKey, Begun>> {
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<SiteKey, Started>> {
         self.begun.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Held from the look at what there is to crawl until it is known that it has begun.
+    fn beginning(&self) -> MutexGuard<'_, ()> {
+        self.beginning.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn begin(&self, site: SiteKey) {
@@ -114,18 +122,21 @@ impl Engine {
     pub async fn add_site(&self, typed: &str, rules: CrawlRules) -> Result<Job, EngineError> {
         let site = crawler::site(typed, rules)?;
         let scope = Scope::new(&site)?;
-        let inner = Arc::clone(&self.inner);
+        let engine = self.clone();
         let start = site.start.clone();
-        let key = self
+        let begun = self
             .run_blocking(move || {
-                let known = inner.store.add_site(&site, platform::now_seconds())?;
-                apply(&inner.store, known.key, &site.rules, &scope)?;
-                begin(&inner.store, known.key)?;
-                Ok(known.key)
+                let store = Arc::clone(&engine.inner.store);
+                let crawls = engine.clone();
+                let _beginning = crawls.inner.crawls.beginning();
+                let known = store.add_site(&site, platform::now_seconds())?;
+                apply(&store, known.key, &site.rules, &scope)?;
+                begin(&store, known.key)?;
+                Ok(Begun::new(engine, known.key))
             })
             .await?;
         self.emit(EngineEvent::SitesChanged);
-        Ok(run::crawl(self, key, &start))
+        Ok(run::crawl(begun, &start))
     }
 
     /// Every site, in the order in which they were added.
@@ -182,15 +193,11 @@ impl Engine {
     /// # Errors
     /// When the store fails.
     pub async fn resume_site(&self, site: SiteId) -> Result<Option<Job>, EngineError> {
-        let inner = Arc::clone(&self.inner);
-        let found = self
-            .run_blocking(move || {
-                inner.store.pause_site(site.0, false)?;
-                Ok(inner.store.site(site.0)?.filter(StoredSite::is_open))
-            })
-            .await?;
-        self.emit(EngineEvent::SitesChanged);
-        Ok(found.map(|found| run::crawl(self, site.0, &found.site.start)))
+        self.begin_site(site, move |store| {
+            store.pause_site(site.0, false)?;
+            Ok(store.site(site.0)?.filter(StoredSite::is_open))
+        })
+        .await
     }
 
     /// Reads again what has changed of a site; a crawl that has not ended goes on instead. `None` when the
@@ -199,10 +206,25 @@ impl Engine {
     /// # Errors
     /// When the store fails.
     pub async fn recrawl(&self, site: SiteId) -> Result<Option<Job>, EngineError> {
-        let inner = Arc::clone(&self.inner);
-        let found = self.run_blocking(move || begin(&inner.store, site.0)).await?;
+        self.begin_site(site, move |store| begin(store, site.0)).await
+    }
+
+    /// Has a site that `find` gives crawled.
+    async fn begin_site(
+        &self,
+        site: SiteId,
+        find: impl FnOnce(&Store) -> Result<Option<StoredSite>, EngineError> + Send + 'static,
+    ) -> Result<Option<Job>, EngineError> {
+        let engine = self.clone();
+        let begun = self.run_blocking(move || {
+            let inner = Arc::clone(&engine.inner);
+            let _beginning = inner.crawls.beginning();
+            let found = find(&inner.store)?;
+            Ok(found.map(|found| (Begun::new(engine, site.0), found.site.start)))
+        });
+        let begun = begun.await?;
         self.emit(EngineEvent::SitesChanged);
-        Ok(found.map(|found| run::crawl(self, site.0, &found.site.start)))
+        Ok(begun.map(|(begun, start)| run::crawl(begun, &start)))
     }
 
     /// Gives a site other rules; pages that they leave out are forgotten at once. What they bring in is

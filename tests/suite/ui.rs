@@ -211,3 +211,62 @@ fn a_query_is_completed_and_narrowed_by_keys_and_is_there_after_a_restart() {
     in_box(&again, "moon");
     again.wait_for_part("its answer", |part| part.role == "list item" && part.says("High water"));
 }
+
+/// Whatever is done to the window, a question is answered in it.
+#[test]
+#[ignore = "needs a display: run scripts/test"]
+fn a_second_start_hands_over_while_questions_are_answered_in_any_theme_and_size() {
+    let files = tempfile::tempdir().unwrap();
+    fs::create_dir(files.path().join("notes")).unwrap();
+    for (name, text) in FILES {
+        fs::write(files.path().join(name), text).unwrap();
+    }
+    let many = tempfile::tempdir().unwrap();
+    for at in 0..60 {
+        let text = format!("Letter {at} to the harbor master about ropes. ").repeat(60);
+        fs::write(many.path().join(format!("{at}.txt")), text).unwrap();
+    }
+    let data = tempfile::tempdir().unwrap();
+    let lode = Lode::new(data.path());
+    lode.json(&[Path::new("index"), files.path()]);
+    let session = XvfbSession::start();
+    let window = open(&session, data.path());
+    window.wait_for_part("the search field", |part| part.role == "combo box");
+
+    let mut again = session.command(env!("CARGO_BIN_EXE_lodestone"));
+    let status = again.arg(many.path()).env("LODESTONE_DATA_DIR", data.path()).status().unwrap();
+    assert!(status.success(), "{status}");
+    window.wait_for_part("the job in the window that is open", |part| part.says("Indexing"));
+    window.type_text("how long does bread dough have to rest");
+    window.wait_for_part("an answer while the job goes on", |part| {
+        part.role == "list item" && part.says("Leave the loaf")
+    });
+    assert!(lode.documents() < 64, "it was over before the question: add files");
+    assert_eq!(session.windows(&["--onlyvisible", "--name", "Lodestone"]).len(), 1);
+
+    let brightness = || -> u32 {
+        // Of the empty strip below the rail's buttons.
+        window.color_at((30, 500)).into_iter().map(u32::from).sum()
+    };
+    for (theme, is_dark) in [("Dark", true), ("Light", false)] {
+        window.press("ctrl+k");
+        window.wait_for_part("the palette", |part| part.says("What was found"));
+        window.type_text(theme);
+        window.wait_for_part("the theme", |part| part.says(&format!("{theme} theme")));
+        window.press("Return");
+        wait_for(theme, || ((brightness() < 3 * 128) == is_dark).then_some(()));
+    }
+
+    for (width, height) in [(900, 700), (640, 480), (1280, 800)] {
+        window.resize(width, height);
+        let (left, ..) = window.place();
+        wait_for("everything that takes keys inside the window", || {
+            let outside = |part: &Part| {
+                let (x, _, wide, high) = part.place();
+                part.focusable && high > 0 && (x < left - 1 || x + wide > left + width + 1)
+            };
+            (!window.parts().iter().any(outside)).then_some(())
+        });
+        window.wait_for_part("the answer", |part| part.says("Leave the loaf"));
+    }
+}

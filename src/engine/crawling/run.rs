@@ -21,13 +21,12 @@ const LATER_S: i64 = 60;
 const FAILED_S: i64 = 300;
 
 /// Goes on with the crawl of a site, which is written down.
-pub(super) fn crawl(engine: &Engine, site: SiteKey, start: &Url) -> Job {
+pub(super) fn crawl(begun: Begun, start: &Url) -> Job {
+    let (engine, site) = (begun.engine.clone(), begun.site);
     let path = start.path().trim_end_matches('/');
     let label = format!("Crawling {}{path}", start.authority());
-    // Known from here on, so that nobody begins another.
-    engine.inner.crawls.begin(site);
-    jobs::start(engine, label, move |engine, job, cancel| async move {
-        let _begun = Begun { engine: engine.clone(), site };
+    jobs::start(&engine, label, move |engine, job, cancel| async move {
+        let _begun = begun;
         let crawling = Crawling { engine: engine.clone(), site, job, cancel: cancel.clone() };
         let report = crawling.run().await?;
         if report.end == CrawlEnd::Done {
@@ -37,10 +36,17 @@ pub(super) fn crawl(engine: &Engine, site: SiteKey, start: &Url) -> Job {
     })
 }
 
-/// A job of a site, until it is dropped.
-struct Begun {
+/// A job of a site, from before it starts until it is dropped, so that nobody begins another meanwhile.
+pub(super) struct Begun {
     engine: Engine,
     site: SiteKey,
+}
+
+impl Begun {
+    pub(super) fn new(engine: Engine, site: SiteKey) -> Self {
+        engine.inner.crawls.begin(site);
+        Self { engine, site }
+    }
 }
 
 impl Drop for Begun {

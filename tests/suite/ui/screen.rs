@@ -98,8 +98,26 @@ impl<'a> Window<'a> {
         self.session.xdotool(&["key", keys]);
     }
 
+    /// What is painted there, of the window: red, green and blue.
+    pub fn color_at(&self, (x, y): (i32, i32)) -> [u8; 3] {
+        let crop = format!("1x1+{x}+{y}");
+        let mut import = self.session.tool("import", "imagemagick");
+        let output = import.args(["-window", &self.id, "-crop", &crop, "-depth", "8", "rgb:-"]);
+        let output = output.output().expect("import runs");
+        assert!(output.status.success(), "import: {}", output.status);
+        output.stdout.try_into().expect("one pixel")
+    }
+
+    pub fn resize(&self, width: i32, height: i32) {
+        self.session.xdotool(&["windowsize", &self.id, &width.to_string(), &height.to_string()]);
+        wait_for("the window's new size", || {
+            let (_, _, now_wide, now_high) = self.place();
+            ((now_wide, now_high) == (width, height)).then_some(())
+        });
+    }
+
     /// Left, top, width and height on the screen.
-    fn place(&self) -> (i32, i32, i32, i32) {
+    pub fn place(&self) -> (i32, i32, i32, i32) {
         let said = self.session.xdotool(&["getwindowgeometry", "--shell", &self.id]);
         let value = |name: &str| {
             let line = said.lines().find_map(|line| line.strip_prefix(name));

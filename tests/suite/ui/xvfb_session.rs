@@ -135,7 +135,7 @@ impl XvfbSession {
         Process::start(self.tool(program, package).args(args))
     }
 
-    fn tool(&self, program: &str, package: &str) -> Command {
+    pub fn tool(&self, program: &str, package: &str) -> Command {
         let path = std::env::var_os("PATH").unwrap_or_default();
         assert!(
             std::env::split_paths(&path).any(|folder| folder.join(program).exists()),
