@@ -80,7 +80,7 @@ mod tests {
         let folder = folder();
         let limits = Limits { file_bytes_max: 1_000, ..Limits::default() };
         let path = folder.path().canonicalize().unwrap();
-        let found = survey(vec![path], &limits, Duration::from_secs(60));
+        let found = survey(vec![path], &limits, Duration::from_mins(1));
         assert_eq!((found.files, found.bytes, found.left_out), (4, 135, 1));
         let kinds: Vec<_> = found
             .kinds
