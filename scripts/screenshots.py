@@ -28,13 +28,11 @@ WIDE, SMALL = (1280, 800), (900, 700)
 # What is on a picture, and the keys that lead to it.
 VIEWS = {
     "results": ["ask"],
-    "why": ["ask", "Down", "w"],
     "library": ["ctrl+2"],
     "web": ["ctrl+3"],
     "activity": ["ctrl+4"],
     "settings": ["ctrl+5"],
     "palette": ["ctrl+k"],
-    "keys": ["question"],
 }
 SETTLES_S = 1.5
 
@@ -47,8 +45,7 @@ def shots():
         yield f"{view}-small", view, "light", SMALL, True
         empty = "search" if view == "results" else view
         yield f"{empty}-empty", view, "light", WIDE, False
-    for view in ["palette", "keys"]:
-        yield f"{view}-light", view, "light", WIDE, True
+    yield "palette-light", "palette", "light", WIDE, True
 
 
 def take(display, programs, data, question, shot):
@@ -60,10 +57,6 @@ def take(display, programs, data, question, shot):
         if key == "ask":
             if is_full:
                 window.ask(question)
-        elif key == "question":
-            # Away from the box, where the key is a letter.
-            window.press("ctrl+2", "Tab")
-            window.press("question")
         else:
             window.press(key)
         time.sleep(SETTLES_S)

@@ -32,9 +32,9 @@ pub fn Exclusions() -> Element {
                     onpress: move |()| session.reset_exclusions(),
                 }
             }
-            ul { class: "chips", role: "list",
+            ul { class: "patterns", role: "list",
                 for known in patterns {
-                    li { key: "{known}", class: "chip",
+                    li { key: "{known}", class: "pattern",
                         code { "{known}" }
                         Button {
                             symbol: Symbol::Close,
