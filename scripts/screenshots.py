@@ -86,7 +86,7 @@ def drop(display, programs, data, folder):
         pass
     source.kill()
     time.sleep(3)
-    window.picture(OUT / "offer-light.png")
+    window.picture(OUT / "indexing-light.png")
     window.press("Escape")
     window.close()
 
