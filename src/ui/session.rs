@@ -120,11 +120,9 @@ impl Session {
         self.fulfill(waiting);
         self.refresh_golden();
         self.search_again();
-        match *self.view.peek() {
-            View::Web => self.refresh_web(),
-            View::Activity => self.refresh_activity(),
-            View::Settings => self.refresh_options(),
-            View::Search | View::Library => {}
+        let view = *self.view.peek();
+        if !matches!(view, View::Search | View::Library) {
+            self.refresh(view);
         }
     }
 
@@ -194,12 +192,17 @@ impl Session {
         self.reader.write().close();
         let asked = self.search.peek().query().to_owned();
         self.palette.write().asked(&asked);
+        if view == View::Search {
+            self.preview();
+        }
+        // The index may have changed while the view was out of sight.
+        self.refresh(view);
+    }
+
+    /// Asks anew for what a view shows of the index.
+    fn refresh(self, view: View) {
         match view {
-            View::Search => {
-                self.preview();
-                // The index may have changed while the answer was out of sight.
-                self.search_again();
-            }
+            View::Search => self.search_again(),
             View::Library => self.refresh_library(),
             View::Web => self.refresh_web(),
             View::Activity => self.refresh_activity(),

@@ -9,7 +9,7 @@ use tracing::debug_span;
 
 use super::{Phase, Session};
 use crate::ui::arguments::Wish;
-use crate::ui::state::{Notice, NoticeAction, NoticeTone, Offer, Overlay, View};
+use crate::ui::state::{Notice, NoticeAction, NoticeTone, Offer, Overlay};
 
 /// While documents stream in, what is on screen follows at this pace.
 const REFRESH_AFTER: Duration = Duration::from_millis(500);
@@ -185,13 +185,8 @@ impl Session {
             // What happens while waiting is seen by this refresh; what happens after starts another.
             tokio::time::sleep(REFRESH_AFTER).await;
             self.refreshing.set(false);
-            match *self.view.peek() {
-                View::Search => self.search_again(),
-                View::Library => self.refresh_library(),
-                View::Web => self.refresh_web(),
-                View::Activity => self.refresh_activity(),
-                View::Settings => self.refresh_options(),
-            }
+            let view = *self.view.peek();
+            self.refresh(view);
             self.refresh_health().await;
         });
     }
