@@ -7,6 +7,7 @@ mod background;
 mod clock;
 mod directory;
 mod file;
+mod graphics;
 mod memory;
 mod path;
 mod power;
@@ -20,6 +21,7 @@ pub use file::{
     directory_bytes, free_bytes, is_cloud_placeholder, is_mount_point, modified_seconds,
     settled_stamp,
 };
+pub use graphics::may_have_gpu;
 pub use memory::{LimitedAllocator, limit_memory};
 pub use path::resolve;
 pub use power::{Power, power};

@@ -24,17 +24,19 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll, Waker};
 
-pub(in crate::inference) use self::counters::Counters;
+#[cfg(test)]
+use self::counters::Counters;
+use self::device::Block;
 pub(in crate::inference) use self::device::{AdapterChoice, Gpu};
 use self::kernels::program::{POOL_LANES, QUERIES, Tile};
 use self::kernels::{Kernels, Product, Program, RowEnd};
-use self::device::Block;
 use self::shelf::Shelf;
-pub(in crate::inference) use self::stream::{DEPTH, Mode, Stream};
+pub(in crate::inference) use self::stream::DEPTH;
 use self::stream::ReadBack;
+use self::stream::{Mode, Stream};
 use self::tensor::{Init, Storage, Tensor};
-pub(in crate::inference) use self::tier::Tier;
 use self::tier::Numbers;
+pub(in crate::inference) use self::tier::Tier;
 use self::weights::{HostMatrix, HostVector, Matrix, Vector};
 use super::{
     Activation, Attention, Backend, BackendError, EmbeddingTables, LayerNorm, Linear, Precision,
@@ -105,7 +107,11 @@ impl WgpuBackend {
 
     /// # Errors
     /// When the device has no room at all.
-    pub fn with_tier(gpu: &Arc<Gpu>, tier: Tier, depth: NonZeroUsize) -> Result<Self, BackendError> {
+    pub fn with_tier(
+        gpu: &Arc<Gpu>,
+        tier: Tier,
+        depth: NonZeroUsize,
+    ) -> Result<Self, BackendError> {
         let inputs = Arc::new(input_block(gpu, 4_096)?);
         Ok(Self {
             stream: Stream::new(Arc::clone(gpu), depth),
@@ -126,8 +132,17 @@ impl WgpuBackend {
         &mut self.stream
     }
 
+    /// What it has done so far.
+    #[cfg(test)]
     pub fn counters(&self) -> Counters {
         self.stream.counters()
+    }
+
+    /// Makes every operation a submission of its own, timed by the clock of the device, for whoever reads the
+    /// log. It is several times slower.
+    pub fn time_operations(&mut self) {
+        self.stream.set_mode(Mode::Latency);
+        self.stream.profile(true);
     }
 
     fn numbers(&self) -> Numbers {
@@ -190,7 +205,12 @@ impl WgpuBackend {
     }
 
     /// The kernel of a product, and rows and outputs of its tile.
-    fn product_program(&self, product: Product, rows: usize, weight: &Matrix) -> (Program, u32, u32) {
+    fn product_program(
+        &self,
+        product: Product,
+        rows: usize,
+        weight: &Matrix,
+    ) -> (Program, u32, u32) {
         let plain = (Program::Gemm { product, weights: weight.numbers }, 64, 64);
         let Tier::Cooperative(size) = self.tier() else { return plain };
         let tile = Tile::for_rows(size, rows);
@@ -202,11 +222,14 @@ impl WgpuBackend {
         }
     }
 
-    fn normalize(&mut self, sums: &Tensor, norm: &LayerNorm<Vector>) -> Result<Tensor, BackendError> {
+    fn normalize(
+        &mut self,
+        sums: &Tensor,
+        norm: &LayerNorm<Vector>,
+    ) -> Result<Tensor, BackendError> {
         let y = self.tensor(sums.rows, sums.columns)?;
         let program = Program::Norm { quads: (sums.columns / 4) as u32 };
-        let blocks =
-            [&*sums.block, &norm.gain.block, &norm.bias.block, &*y.block].map(Some);
+        let blocks = [&*sums.block, &norm.gain.block, &norm.bias.block, &*y.block].map(Some);
         let scalars = [(norm.epsilon as f32).to_bits()];
         self.record(program, &blocks, &scalars, [sums.rows as u32, 1, 1])?;
         Ok(y)

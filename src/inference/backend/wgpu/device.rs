@@ -14,7 +14,7 @@ const NAME: &str = "GPU";
 
 /// How long the device may be silent before it counts as hung. Drivers of GPUs give up long before; software on a
 /// busy machine may need it.
-const SILENCE_MAX: Duration = Duration::from_secs(60);
+const SILENCE_MAX: Duration = Duration::from_mins(1);
 
 /// Percent of the memory that the driver says is free for us, beyond which buffers are refused.
 const MEMORY_PERCENT_MAX: u8 = 90;
@@ -40,7 +40,6 @@ pub(in crate::inference) struct Gpu {
     backend: &'static str,
     /// Best first; the last is [`Tier::Base`].
     tiers: Vec<Tier>,
-    subgroup: Option<u32>,
     timestamps: bool,
     limits: wgpu::Limits,
     lost: Arc<OnceLock<String>>,
@@ -66,12 +65,13 @@ impl Gpu {
         let info = adapter.get_info();
         let abilities = Abilities::of(&adapter, &info);
         let limits = wgpu::Limits { ..adapter.limits() };
-        let experimental = if abilities.features.contains(wgpu::Features::EXPERIMENTAL_COOPERATIVE_MATRIX) {
-            // SAFETY: what is experimental is how wgpu checks shapes; ours are those that the adapter lists.
-            unsafe { wgpu::ExperimentalFeatures::enabled() }
-        } else {
-            wgpu::ExperimentalFeatures::disabled()
-        };
+        let experimental =
+            if abilities.features.contains(wgpu::Features::EXPERIMENTAL_COOPERATIVE_MATRIX) {
+                // SAFETY: what is experimental is how wgpu checks shapes; ours are those that the adapter lists.
+                unsafe { wgpu::ExperimentalFeatures::enabled() }
+            } else {
+                wgpu::ExperimentalFeatures::disabled()
+            };
         let request = wgpu::DeviceDescriptor {
             label: Some("lodestone"),
             required_features: abilities.features,
@@ -97,7 +97,6 @@ impl Gpu {
             backend: info.backend.to_str(),
             name: info.name,
             tiers: abilities.tiers,
-            subgroup: abilities.subgroup,
             timestamps: abilities.features.contains(wgpu::Features::TIMESTAMP_QUERY),
             limits,
             lost,
@@ -127,11 +126,6 @@ impl Gpu {
 
     pub fn tiers(&self) -> &[Tier] {
         &self.tiers
-    }
-
-    /// Lanes of a subgroup, where all have as many.
-    pub fn subgroup(&self) -> Option<u32> {
-        self.subgroup
     }
 
     pub fn has_timestamps(&self) -> bool {
@@ -210,8 +204,12 @@ impl Gpu {
         layout: &wgpu::PipelineLayout,
     ) -> Result<wgpu::ComputePipeline, BackendError> {
         self.check()?;
-        let scopes = [wgpu::ErrorFilter::Internal, wgpu::ErrorFilter::OutOfMemory, wgpu::ErrorFilter::Validation]
-            .map(|filter| self.device.push_error_scope(filter));
+        let scopes = [
+            wgpu::ErrorFilter::Internal,
+            wgpu::ErrorFilter::OutOfMemory,
+            wgpu::ErrorFilter::Validation,
+        ]
+        .map(|filter| self.device.push_error_scope(filter));
         let checked = cfg!(debug_assertions);
         let checks = if checked {
             wgpu::ShaderRuntimeChecks::checked()
@@ -253,7 +251,11 @@ impl Gpu {
             })
             .collect();
         self.bind_groups.fetch_add(1, Ordering::Relaxed);
-        self.device.create_bind_group(&wgpu::BindGroupDescriptor { label: None, layout, entries: &entries })
+        self.device.create_bind_group(&wgpu::BindGroupDescriptor {
+            label: None,
+            layout,
+            entries: &entries,
+        })
     }
 
     /// Runs what has become due; with an index, sleeps until that submission is finished.
@@ -268,7 +270,9 @@ impl Gpu {
             }
         };
         if let Err(error) = self.device.poll(poll) {
-            let _ = self.lost.set(format!("it has not answered for {} s ({error})", SILENCE_MAX.as_secs()));
+            let _ = self
+                .lost
+                .set(format!("it has not answered for {} s ({error})", SILENCE_MAX.as_secs()));
         }
         self.check()
     }
@@ -278,10 +282,9 @@ impl Gpu {
     pub fn check(&self) -> Result<(), BackendError> {
         match self.lost.get() {
             None => Ok(()),
-            Some(message) => Err(BackendError::Lost {
-                device: self.name.clone(),
-                message: one_line(message),
-            }),
+            Some(message) => {
+                Err(BackendError::Lost { device: self.name.clone(), message: one_line(message) })
+            }
         }
     }
 
@@ -321,7 +324,6 @@ fn one_line(message: &str) -> String {
 struct Abilities {
     features: wgpu::Features,
     tiers: Vec<Tier>,
-    subgroup: Option<u32>,
 }
 
 impl Abilities {
@@ -330,7 +332,8 @@ impl Abilities {
         let mut features = wgpu::Features::IMMEDIATES | (has & wgpu::Features::TIMESTAMP_QUERY);
         let mut tiers = vec![Tier::Base];
         let same = info.subgroup_min_size == info.subgroup_max_size;
-        let subgroup = (has.contains(wgpu::Features::SUBGROUP) && same).then_some(info.subgroup_max_size);
+        let subgroup =
+            (has.contains(wgpu::Features::SUBGROUP) && same).then_some(info.subgroup_max_size);
         let half = wgpu::Features::SUBGROUP | wgpu::Features::SHADER_F16;
         if has.contains(half) {
             features |= half;
@@ -343,7 +346,7 @@ impl Abilities {
             features |= wgpu::Features::EXPERIMENTAL_COOPERATIVE_MATRIX;
             tiers.insert(0, Tier::Cooperative(size));
         }
-        Self { features, tiers, subgroup }
+        Self { features, tiers }
     }
 }
 
@@ -405,7 +408,9 @@ fn rank(kind: wgpu::DeviceType) -> u8 {
 fn missing(choice: &AdapterChoice) -> String {
     match choice {
         AdapterChoice::Best => "no driver offers one; install the driver of its maker".to_owned(),
-        AdapterChoice::Software => "no software driver is installed (Mesa's is mesa-vulkan-drivers)".to_owned(),
+        AdapterChoice::Software => {
+            "no software driver is installed (Mesa's is mesa-vulkan-drivers)".to_owned()
+        }
         AdapterChoice::Named(name) => format!("none is called {name:?}"),
     }
 }

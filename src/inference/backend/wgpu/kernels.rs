@@ -96,8 +96,7 @@ impl Kernels {
         let gpu = &self.gpu;
         let layout = self.layouts.entry(bindings).or_insert_with(|| Layout::new(gpu, bindings));
         let source = program.source(self.tier);
-        let pipeline =
-            gpu.pipeline(program.label(), source, program.entry(), &layout.pipeline)?;
+        let pipeline = gpu.pipeline(program.label(), source, program.entry(), &layout.pipeline)?;
         self.pipelines.insert(program, pipeline);
         Ok(())
     }

@@ -117,6 +117,10 @@ impl Download {
         }
     }
 
+    pub fn is_pending(&self) -> bool {
+        self.state.load(Ordering::Acquire) == PENDING
+    }
+
     pub fn is_mapped(&self) -> bool {
         self.state.load(Ordering::Acquire) == MAPPED
     }

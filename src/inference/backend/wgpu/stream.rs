@@ -9,7 +9,7 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use tracing::trace;
+use tracing::{debug, trace};
 
 use super::counters::Counters;
 use super::device::{Block, Gpu};
@@ -77,12 +77,23 @@ pub(in crate::inference) struct ReadBack {
     bytes: usize,
 }
 
+#[cfg_attr(
+    not(test),
+    expect(dead_code, reason = "an encoder waits in order, and asks for nothing else")
+)]
 impl ReadBack {
     pub fn submission(&self) -> &Submission {
         &self.submission
     }
 }
 
+#[cfg_attr(
+    not(test),
+    expect(
+        dead_code,
+        reason = "the whole contract stands here, and an encoder needs a part of it"
+    )
+)]
 impl Stream {
     pub fn new(gpu: Arc<Gpu>, depth: NonZeroUsize) -> Self {
         let made_before = gpu.made();
@@ -172,7 +183,12 @@ impl Stream {
     ///
     /// # Errors
     /// When there is no room.
-    pub fn upload(&mut self, bytes: &[u8], to: &Block, label: &'static str) -> Result<(), BackendError> {
+    pub fn upload(
+        &mut self,
+        bytes: &[u8],
+        to: &Block,
+        label: &'static str,
+    ) -> Result<(), BackendError> {
         let upload = self.uploads.write(&self.gpu, bytes)?;
         let recording = self.recording(label)?;
         recording.copy(&upload.block.buffer, &to.buffer, bytes.len() as u64);
@@ -191,11 +207,11 @@ impl Stream {
             Mode::Throughput => dispatches >= DISPATCHES_MAX,
             Mode::Latency => dispatches > 0,
         };
-        if ends {
-            self.commit()?;
-            if self.mode == Mode::Latency {
-                self.flush()?;
-            }
+        if let Some(recording) = self.active.take_if(|_| ends) {
+            self.submit(recording)?;
+        }
+        if ends && self.mode == Mode::Latency {
+            self.settle_all()?;
         }
         Ok(ends)
     }
@@ -215,16 +231,29 @@ impl Stream {
     fn submit(&mut self, mut recording: Recording) -> Result<Submission, BackendError> {
         self.gpu.check()?;
         recording.end_pass();
-        let Recording { label, submission, encoder, passes, dispatches, uploads, downloads, stamps, .. } =
-            recording;
+        let Recording {
+            label,
+            submission,
+            encoder,
+            passes,
+            dispatches,
+            uploads,
+            downloads,
+            stamps,
+            ..
+        } = recording;
         let finished = Arc::new(submission.clone());
         // Some drivers compute while it is handed over.
         let committed = Instant::now();
         let index = self.gpu.queue().submit([encoder.finish()]);
         submission.commit();
         self.gpu.queue().on_submitted_work_done(move || finished.complete());
-        uploads.into_iter().for_each(super::staging::Upload::recycle);
-        downloads.iter().for_each(|download| download.map());
+        for upload in uploads {
+            upload.recycle();
+        }
+        for download in &downloads {
+            download.map();
+        }
         if let (Some(stamps), 1..) = (&stamps, passes) {
             stamps.download.map();
         }
@@ -258,7 +287,9 @@ impl Stream {
     /// When it was never handed over, or the device is gone.
     pub fn wait_for(&mut self, submission: &Submission) -> Result<Vec<Completion>, BackendError> {
         if !submission.is_committed() {
-            return Err(self.gpu.failed("a submission that was not committed cannot be waited for"));
+            return Err(self
+                .gpu
+                .failed("a submission that was not committed cannot be waited for"));
         }
         self.settle(submission)?;
         self.collect()
@@ -279,10 +310,15 @@ impl Stream {
         if let Some(recording) = self.active.take() {
             self.submit(recording)?;
         }
+        self.settle_all()?;
+        self.collect()
+    }
+
+    fn settle_all(&mut self) -> Result<(), BackendError> {
         while !self.in_flight.is_empty() {
             self.wait_for_oldest("flush")?;
         }
-        self.collect()
+        Ok(())
     }
 
     fn wait_for_oldest(&mut self, cause: &'static str) -> Result<(), BackendError> {
@@ -317,7 +353,8 @@ impl Stream {
                 device: stamps.as_ref().and_then(|stamps| self.device_time(stamps)),
             };
             self.stamps.extend(stamps);
-            trace!(label, elapsed = ?completion.elapsed, device = ?completion.device, "submission finished");
+            let number = completion.submission.number();
+            trace!(number, label = completion.label, backend = completion.backend, elapsed = ?completion.elapsed, device = ?completion.device, "submission finished");
             if self.completions.len() == COMPLETIONS_MAX {
                 self.completions.pop_front();
             }
@@ -365,8 +402,15 @@ impl Stream {
     ) -> Result<T, BackendError> {
         self.unread = self.unread.saturating_sub(1);
         self.settle(&read_back.submission)?;
+        // Another stream of this device may be telling its callers what is over, and not have come to
+        // this one.
+        while read_back.download.is_pending() {
+            self.gpu.poll(None)?;
+            std::thread::yield_now();
+        }
         self.counters.host_reads += 1;
-        read_back.download.read(&self.gpu, read_back.bytes, read)
+        let ReadBack { download, bytes, .. } = read_back;
+        download.read(&self.gpu, bytes, read)
     }
 
     fn take_stamps(&mut self) -> Result<Stamps, BackendError> {
@@ -387,11 +431,18 @@ impl Stream {
     fn device_time(&self, stamps: &Stamps) -> Option<Duration> {
         let ticks = |bytes: &[u8]| {
             let (ends, _) = bytes.as_chunks::<8>();
-            let [began, ended] = [0, 1].map(|at| ends.get(at).copied().map_or(0, u64::from_le_bytes));
+            let [began, ended] =
+                [0, 1].map(|at| ends.get(at).copied().map_or(0, u64::from_le_bytes));
             ended.saturating_sub(began)
         };
         let ticks = stamps.download.read(&self.gpu, STAMP_BYTES as usize, ticks).ok()?;
         let nanoseconds = ticks as f64 * f64::from(self.gpu.queue().get_timestamp_period());
         Some(Duration::from_nanos(nanoseconds as u64))
+    }
+}
+
+impl Drop for Stream {
+    fn drop(&mut self) {
+        debug!(counters = ?self.counters(), waited = ?self.waited, "a stream of submissions ends");
     }
 }

@@ -1,5 +1,6 @@
 //! The engine on Mesa's software driver: its rows of the contract, and whole encoders.
 
+mod bench;
 mod encoders;
 mod rows;
 mod shaders;
@@ -25,9 +26,8 @@ pub(super) fn tiers() -> Vec<Tier> {
 
 pub(super) fn with_backend<T>(tier: Tier, run: impl FnOnce(&mut WgpuBackend) -> T) -> T {
     let mut backends = BACKENDS.lock().unwrap_or_else(PoisonError::into_inner);
-    let backend = backends
-        .entry(tier)
-        .or_insert_with(|| WgpuBackend::with_tier(&GPU, tier, DEPTH).unwrap());
+    let backend =
+        backends.entry(tier).or_insert_with(|| WgpuBackend::with_tier(&GPU, tier, DEPTH).unwrap());
     // What another test left behind is no part of this one.
     backend.stream.abandon();
     backend.kernels.forget_groups();

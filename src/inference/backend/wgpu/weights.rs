@@ -75,7 +75,9 @@ impl HostMatrix {
                 let parts = [first, second].map(|part| convert(part, numbers));
                 HostBytes::Owned(interleave(&parts, 4 * columns * numbers.bytes()))
             }
-            parts => HostBytes::Owned(parts.iter().flat_map(|part| convert(part, numbers)).collect()),
+            parts => {
+                HostBytes::Owned(parts.iter().flat_map(|part| convert(part, numbers)).collect())
+            }
         };
         let interleaved = parts.len() == 2;
         let weights = Self { rows, columns, numbers, interleaved, bytes };
@@ -165,5 +167,11 @@ fn convert(view: &WeightView<'_>, numbers: Numbers) -> Vec<u8> {
 /// Pieces of `piece` bytes, of either part in turn.
 fn interleave(parts: &[Vec<u8>; 2], piece: usize) -> Vec<u8> {
     let [first, second] = parts;
-    first.chunks(piece).zip(second.chunks(piece)).flat_map(|(a, b)| [a, b]).flatten().copied().collect()
+    first
+        .chunks(piece)
+        .zip(second.chunks(piece))
+        .flat_map(|(a, b)| [a, b])
+        .flatten()
+        .copied()
+        .collect()
 }

@@ -129,12 +129,11 @@ impl Tile {
             MatrixSize::Sixteen => ("vec4<f16>", 1),
         };
         let put = |side: &str| match self.size {
-            MatrixSize::Eight => ["x", "y", "z", "w"]
-                .iter()
-                .enumerate()
-                .fold(String::new(), |text, (at, part)| {
+            MatrixSize::Eight => {
+                ["x", "y", "z", "w"].iter().enumerate().fold(String::new(), |text, (at, part)| {
                     text + &format!("    {side}[4u * at + {at}u] = quad.{part};\n")
-                }),
+                })
+            }
             MatrixSize::Sixteen => format!("    {side}[at] = quad;\n"),
         };
         format!(

@@ -91,7 +91,9 @@ fn check_product(
         let x = rows(count, inputs, 1);
         let mut weight = rows(parts * outputs, inputs, 2);
         // Sums stay about one, so that f16 has digits for them, and are exact in f16 themselves.
-        weight.values.iter_mut().for_each(|value| *value = half::f16::from_f32(*value / (inputs as f32).sqrt()).to_f32());
+        for value in &mut weight.values {
+            *value = half::f16::from_f32(*value / (inputs as f32).sqrt()).to_f32();
+        }
         let bias = has_bias.then(|| numbers(parts * outputs, 3));
         let residual = (end == RowEnd::Residual).then(|| rows(count, outputs, 4));
         let want = plain::multiply(&x, &weight, bias.as_deref(), end, residual.as_ref());

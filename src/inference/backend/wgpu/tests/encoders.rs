@@ -14,7 +14,7 @@ use crate::inference::{
 
 const LANE: Lane = Lane { index: 0, lanes: 1 };
 
-fn minilm() -> EncoderConfig {
+pub(super) fn minilm() -> EncoderConfig {
     EncoderConfig {
         vocabulary: 30_522,
         width: 384,
@@ -44,7 +44,7 @@ fn jina() -> EncoderConfig {
     }
 }
 
-fn minilm_weights() -> Weights {
+pub(super) fn minilm_weights() -> Weights {
     Weights::embedded("bundled", bundled::weights())
 }
 
@@ -75,7 +75,7 @@ where
     }
 }
 
-fn on_cpu(weights: Weights, config: EncoderConfig) -> Box<dyn EncoderModel> {
+pub(super) fn on_cpu(weights: Weights, config: EncoderConfig) -> Box<dyn EncoderModel> {
     load(weights, config, Precision::F32, || CpuBackend::<Plain>::new(2))
 }
 
@@ -197,16 +197,29 @@ fn the_device_and_its_tier_are_named() {
     let info = encoder.info();
     assert_eq!(info.device.kind, DeviceKind::Wgpu);
     let name = &info.device.name;
-    assert!(name.contains("llvmpipe") && name.ends_with("(vulkan), subgroup kernels in f16"), "{name}");
+    assert!(
+        name.contains("llvmpipe") && name.ends_with("(vulkan), subgroup kernels in f16"),
+        "{name}"
+    );
     assert!(info.notices.is_empty());
+}
+
+/// An encoder that can be asked what its device has done.
+pub(super) fn load_on(
+    weights: Weights,
+    config: EncoderConfig,
+    precision: Precision,
+    open: impl Fn() -> Result<WgpuBackend, BackendError> + Send + Sync + 'static,
+) -> Encoder<WgpuBackend> {
+    let open = Arc::new(move |_| open());
+    EncoderLoader::new(Arc::new(weights), config, precision, open).load(LANE).unwrap()
 }
 
 /// An encoder on a device of its own, so that what is counted is its work alone.
 pub(super) fn jina_with_counters() -> Encoder<WgpuBackend> {
     let gpu = Gpu::open(&AdapterChoice::Software).unwrap();
-    let open = Arc::new(move |_| WgpuBackend::with_tier(&gpu, Tier::Subgroup, DEPTH));
-    let weights = Arc::new(tiny("jina-4-heads"));
-    EncoderLoader::new(weights, jina(), Precision::F16, open).load(LANE).unwrap()
+    let open = move || WgpuBackend::with_tier(&gpu, Tier::Subgroup, DEPTH);
+    load_on(tiny("jina-4-heads"), jina(), Precision::F16, open)
 }
 
 pub(super) const JINA_LAYERS: u64 = 2;

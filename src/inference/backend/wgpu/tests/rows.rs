@@ -315,11 +315,8 @@ fn t4_what_was_never_computed_cannot_be_read() {
 
 #[test]
 fn a_kernel_that_does_not_compile_is_an_error_that_names_it() {
-    let layout = wgpu::PipelineLayoutDescriptor {
-        label: None,
-        bind_group_layouts: &[],
-        immediate_size: 0,
-    };
+    let layout =
+        wgpu::PipelineLayoutDescriptor { label: None, bind_group_layouts: &[], immediate_size: 0 };
     let layout = GPU.device().create_pipeline_layout(&layout);
     let source = "@compute @workgroup_size(1) fn main() { let a: u32 = 1.0; }".to_owned();
     let error = GPU.pipeline("broken", source, "main", &layout).unwrap_err().to_string();
