@@ -9,7 +9,9 @@ pub use crate::platform::{
     DATA_DIR_VARIABLE, DirectoryError, data_dir, has_tray, prepare_data_dir,
 };
 pub use device::{
-    DEVICE_VARIABLE, DeviceChoice, DeviceChoiceError, LANES_VARIABLE, lanes_from_environment,
+    DEVICE_VARIABLE, DeviceChoice, DeviceChoiceError, GPU_DEPTH_VARIABLE, GPU_PROFILE_VARIABLE,
+    GPU_VARIABLE, LANES_VARIABLE, gpu_depth_from_environment, gpu_from_environment,
+    gpu_profile_from_environment, lanes_from_environment,
 };
 pub(crate) use models::downloads;
 pub use models::{BUNDLED_MODEL, HubName, ModelFiles};

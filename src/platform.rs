@@ -8,6 +8,7 @@ mod clock;
 mod cores;
 mod directory;
 mod file;
+mod graphics;
 mod memory;
 mod open;
 mod path;
@@ -25,6 +26,7 @@ pub use file::{
     directory_bytes, free_bytes, is_cloud_placeholder, is_mount_point, modified_seconds,
     settled_stamp,
 };
+pub use graphics::may_have_gpu;
 pub use memory::{LimitedAllocator, limit_memory};
 pub use open::{FilePlace, open_command};
 pub use path::resolve;

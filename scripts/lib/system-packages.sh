@@ -22,6 +22,7 @@ atspi     | file org.a11y.Bus.service   | at-spi2-core                       | a
 pygtk     | python_gi Gtk 3.0           | python3 python3-gi gir1.2-gtk-3.0  | python3-gobject gtk3              | python-gobject gtk3
 pyatspi   | python_gi Atspi 2.0         | python3 python3-gi gir1.2-atspi-2.0 | python3-gobject at-spi2-core     | python-gobject at-spi2-core
 python    | command python3             | python3                            | python3                           | python
+vulkan    | vulkan_driver lvp           | mesa-vulkan-drivers libvulkan1     | mesa-vulkan-drivers vulkan-loader | vulkan-swrast vulkan-icd-loader
 TABLE
 }
 
@@ -30,7 +31,7 @@ TABLE
 NEEDS_CLI=(cc)
 NEEDS_DESKTOP=(cc pkgconf webkit gtk openssl xdo)
 # shellcheck disable=SC2034
-NEEDS_TESTS=("${NEEDS_DESKTOP[@]}" xvfb openbox xdotool import dbus atspi pygtk pyatspi python)
+NEEDS_TESTS=("${NEEDS_DESKTOP[@]}" xvfb openbox xdotool import dbus atspi pygtk pyatspi python vulkan)
 
 # Python modules of the system belong to the system's interpreter; another one earlier in PATH
 # does not see them.
@@ -45,6 +46,7 @@ probe() {
     library) pkg-config --exists "$2" >/dev/null 2>&1 ;;
     header) echo "#include <$2>" | cc -E -x c - >/dev/null 2>&1 ;;
     file) [[ -e /usr/share/dbus-1/services/$2 || -e /usr/local/share/dbus-1/services/$2 ]] ;;
+    vulkan_driver) compgen -G "/usr/share/vulkan/icd.d/$2_icd*.json" >/dev/null && ldconfig -p | grep -q libvulkan.so.1 ;;
     python_gi) "$(system_python)" -c "import gi; gi.require_version('$2', '$3')" >/dev/null 2>&1 ;;
     *) return 1 ;;
   esac

@@ -8,6 +8,16 @@ pub const DEVICE_VARIABLE: &str = "LODESTONE_DEVICE";
 /// The environment variable that says how many device threads share the work.
 pub const LANES_VARIABLE: &str = "LODESTONE_LANES";
 
+/// The environment variable that chooses a GPU among those that wgpu finds: a part of its name, or "software"
+/// for a driver that computes on the processor.
+pub const GPU_VARIABLE: &str = "LODESTONE_GPU";
+
+/// The environment variable that says how many submissions a GPU has at once.
+pub const GPU_DEPTH_VARIABLE: &str = "LODESTONE_GPU_DEPTH";
+
+/// The environment variable that has a GPU do one operation after the other, each with its time in the log.
+pub const GPU_PROFILE_VARIABLE: &str = "LODESTONE_GPU_PROFILE";
+
 /// The device that a person wants models to run on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DeviceChoice {
@@ -16,13 +26,17 @@ pub enum DeviceChoice {
     Auto,
     Metal,
     Cuda,
+    /// Any GPU with a driver for Vulkan, Metal or Direct3D 12.
+    Wgpu,
     Cpu,
 }
 
 #[derive(Debug, thiserror::Error)]
 pub enum DeviceChoiceError {
-    #[error("{DEVICE_VARIABLE} is {value:?}; choose auto, metal, cuda or cpu")]
+    #[error("{DEVICE_VARIABLE} is {value:?}; choose auto, metal, cuda, wgpu or cpu")]
     Device { value: String },
+    #[error("{GPU_DEPTH_VARIABLE} is {value:?}; choose a number from 1 on")]
+    GpuDepth { value: String },
     #[error("{LANES_VARIABLE} is {value:?}; choose a number from 1 on")]
     Lanes { value: String },
 }
@@ -41,9 +55,42 @@ pub fn lanes_from_environment() -> Result<NonZeroUsize, DeviceChoiceError> {
     }
 }
 
+/// The GPU that the environment names, if it does.
+#[must_use]
+pub fn gpu_from_environment() -> Option<String> {
+    let value = std::env::var_os(GPU_VARIABLE)?.to_string_lossy().trim().to_owned();
+    (!value.is_empty()).then_some(value)
+}
+
+/// Whether the environment asks for the time of every operation on a GPU.
+#[must_use]
+pub fn gpu_profile_from_environment() -> bool {
+    std::env::var_os(GPU_PROFILE_VARIABLE).is_some_and(|value| !value.is_empty())
+}
+
+/// Submissions that a GPU has at once, as the environment says, if it does.
+///
+/// # Errors
+/// When it is no number from 1 on.
+pub fn gpu_depth_from_environment() -> Result<Option<NonZeroUsize>, DeviceChoiceError> {
+    match std::env::var_os(GPU_DEPTH_VARIABLE) {
+        Some(value) if !value.is_empty() => {
+            let value = value.to_string_lossy().into_owned();
+            let depth = value.trim().parse();
+            depth.map(Some).map_err(|_| DeviceChoiceError::GpuDepth { value })
+        }
+        _ => Ok(None),
+    }
+}
+
 impl DeviceChoice {
-    const ALL: [(Self, &str); 4] =
-        [(Self::Auto, "auto"), (Self::Metal, "metal"), (Self::Cuda, "cuda"), (Self::Cpu, "cpu")];
+    const ALL: [(Self, &str); 5] = [
+        (Self::Auto, "auto"),
+        (Self::Metal, "metal"),
+        (Self::Cuda, "cuda"),
+        (Self::Wgpu, "wgpu"),
+        (Self::Cpu, "cpu"),
+    ];
 
     /// What the environment says; without a word of it, the best device.
     ///
@@ -86,6 +133,6 @@ mod tests {
         }
         assert_eq!(" CUDA ".parse::<DeviceChoice>().unwrap(), DeviceChoice::Cuda);
         let error = "tpu".parse::<DeviceChoice>().unwrap_err().to_string();
-        assert_eq!(error, "LODESTONE_DEVICE is \"tpu\"; choose auto, metal, cuda or cpu");
+        assert_eq!(error, "LODESTONE_DEVICE is \"tpu\"; choose auto, metal, cuda, wgpu or cpu");
     }
 }

@@ -1,3 +1,4 @@
+use std::borrow::Cow;
 use std::ops::Range;
 
 /// The tokens of one text, made once: ids beside the bytes each came from.
@@ -90,6 +91,29 @@ impl TokenBatch {
         self.starts.windows(2).map(|pair| pair[0]..pair[1])
     }
 
+    /// The same sequences in order, as few batches as hold at most `tokens_max` tokens each; a longer sequence
+    /// is one by itself.
+    pub fn pieces(&self, tokens_max: usize) -> impl Iterator<Item = Cow<'_, Self>> {
+        let mut first = 0;
+        std::iter::from_fn(move || {
+            if first == self.sequences() {
+                return None;
+            }
+            let start = self.starts[first];
+            let fit = self.starts[first..].partition_point(|end| end - start <= tokens_max) - 1;
+            let piece = first..first + fit.max(1);
+            first = piece.end;
+            if piece == (0..self.sequences()) {
+                return Some(Cow::Borrowed(self));
+            }
+            let starts = &self.starts[piece.start..=piece.end];
+            Some(Cow::Owned(Self {
+                ids: self.ids[start..self.starts[piece.end]].to_vec(),
+                starts: starts.iter().map(|at| at - start).collect(),
+            }))
+        })
+    }
+
     /// How many tokens of its sequence stand before token `at` of [`TokenBatch::ids`].
     #[must_use]
     pub fn position(&self, at: usize) -> usize {
@@ -114,6 +138,28 @@ mod tests {
         assert_eq!(tokens.within(&(3..4)), 1..1);
         assert_eq!(tokens.within(&(5..8)), 1..3);
         assert_eq!(tokens.within(&(9..9)), 3..3);
+    }
+
+    #[test]
+    fn a_batch_is_cut_between_sequences() {
+        let mut batch = TokenBatch::default();
+        for ids in [&[1, 2][..], &[3, 4], &[5, 6, 7, 8, 9], &[10]] {
+            batch.push(ids);
+        }
+        let pieces = |tokens_max| -> Vec<Vec<Vec<u32>>> {
+            let piece = |piece: Cow<'_, TokenBatch>| {
+                (0..piece.sequences()).map(|at| piece.sequence(at).to_vec()).collect()
+            };
+            batch.pieces(tokens_max).map(piece).collect()
+        };
+        let whole = vec![vec![1, 2], vec![3, 4], vec![5, 6, 7, 8, 9], vec![10]];
+        assert_eq!(pieces(10), std::slice::from_ref(&whole));
+        assert!(matches!(batch.pieces(10).next(), Some(Cow::Borrowed(_))));
+        let (first, rest) = whole.split_at(2);
+        assert_eq!(pieces(4), [first.to_vec(), vec![rest[0].clone()], vec![rest[1].clone()]]);
+        assert_eq!(pieces(6), [first.to_vec(), rest.to_vec()]);
+        assert_eq!(pieces(0), whole.iter().map(|one| vec![one.clone()]).collect::<Vec<_>>());
+        assert_eq!(TokenBatch::default().pieces(1).count(), 0);
     }
 
     #[test]

@@ -9,9 +9,10 @@ use serde::Serialize;
 
 use super::evaluation::quantile;
 use super::loaded::name_of;
-use super::{Engine, EngineError, Query, SearchRequest, recall};
+use super::{Engine, EngineError, SearchRequest, recall};
 use crate::data::{DocumentId, Hit, Source};
 use crate::platform;
+use crate::search::Query;
 use crate::search::{IndexSnapshot, SearchMode};
 use crate::storage::{self, Star};
 

@@ -68,7 +68,10 @@ pub(super) fn index(engine: &Engine, ask: Ask) -> Job {
             engine.settle_indexes(cancel).await?;
         }
         Ok(match outcome {
-            Outcome::Done(report) if is_change => JobOutcome::Updated(report),
+            // A look that nobody asked for and that found nothing is nothing to tell.
+            Outcome::Done(report) if is_change || (is_unasked && report.indexed == 0) => {
+                JobOutcome::Updated(report)
+            }
             Outcome::Done(report) => JobOutcome::Done(report),
             Outcome::Cancelled(report) => JobOutcome::Cancelled(report),
         })

@@ -5,22 +5,39 @@ use super::{ModelId, ModelKind};
 #[error("{message}")]
 pub struct ModelError {
     message: String,
-    out_of_memory: bool,
+    kind: ErrorKind,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum ErrorKind {
+    OutOfMemory,
+    DeviceLost,
+    Other,
 }
 
 impl ModelError {
     pub fn new(error: impl std::fmt::Display) -> Self {
-        Self { message: error.to_string(), out_of_memory: false }
+        Self { message: error.to_string(), kind: ErrorKind::Other }
     }
 
     /// The device has no room; a smaller step may succeed.
     pub fn out_of_memory(error: impl std::fmt::Display) -> Self {
-        Self { message: error.to_string(), out_of_memory: true }
+        Self { message: error.to_string(), kind: ErrorKind::OutOfMemory }
+    }
+
+    /// The device is gone, with everything on it.
+    pub fn device_lost(error: impl std::fmt::Display) -> Self {
+        Self { message: error.to_string(), kind: ErrorKind::DeviceLost }
     }
 
     #[must_use]
     pub fn is_out_of_memory(&self) -> bool {
-        self.out_of_memory
+        self.kind == ErrorKind::OutOfMemory
+    }
+
+    #[must_use]
+    pub fn is_device_lost(&self) -> bool {
+        self.kind == ErrorKind::DeviceLost
     }
 }
 

@@ -2,8 +2,11 @@
 
 pub mod candle;
 pub mod cpu;
+#[cfg(feature = "wgpu")]
+pub mod wgpu;
 
 use std::fmt::Debug;
+use std::num::NonZeroUsize;
 
 use super::{Alibi, Pooling, WeightView};
 use crate::data::TokenBatch;
@@ -15,6 +18,8 @@ pub enum BackendError {
     Device { device: String, message: String },
     #[error("device {device} has no memory left: {message}")]
     OutOfMemory { device: String, message: String },
+    #[error("device {device} is gone: {message}")]
+    Lost { device: String, message: String },
     #[error("token {id} is outside the vocabulary of {vocabulary}")]
     Vocabulary { id: u32, vocabulary: usize },
 }
@@ -23,6 +28,7 @@ impl From<BackendError> for ModelError {
     fn from(error: BackendError) -> Self {
         match error {
             BackendError::OutOfMemory { .. } => Self::out_of_memory(error),
+            BackendError::Lost { .. } => Self::device_lost(error),
             BackendError::Device { .. } | BackendError::Vocabulary { .. } => Self::new(error),
         }
     }
@@ -97,7 +103,8 @@ pub struct Staged<T> {
     pub bytes: u64,
 }
 
-/// A device with weights on it. Activations are `[tokens, width]`, sequences laid end to end without
+/// A device with weights on it. A forward begins with [`Backend::plan`], ends with [`Backend::pool`], and its rows
+/// are there after [`Backend::finish`]; several may be under way. Activations are `[tokens, width]`, sequences laid end to end without
 /// padding, so no operation but attention and pooling needs to know where one ends.
 pub trait Backend {
     /// Activations on the device.
@@ -113,6 +120,8 @@ pub trait Backend {
     type StagedVector: Debug + Send;
     /// Where the sequences of a batch lie, as the device wants to know it.
     type Plan: Debug;
+    /// Pooled rows that may still be being computed. Dropping them gives them up.
+    type Pending: Debug;
 
     /// Converts a lookup table `[rows, width]`. Staging needs no device, so that another thread can do it
     /// before the device has a moment.
@@ -124,7 +133,8 @@ pub trait Backend {
         table: &WeightView<'_>,
     ) -> Result<Staged<Self::StagedTable>, BackendError>;
 
-    /// Converts matrices `[outputs, inputs]` of equal shape, one below the other.
+    /// Converts matrices `[outputs, inputs]` of equal shape, one below the other. Two of them are multiplied with
+    /// [`Activation::Geglu`], and with nothing else.
     ///
     /// # Errors
     /// When the host has no room.
@@ -143,6 +153,22 @@ pub trait Backend {
     ) -> Result<Staged<Self::StagedVector>, BackendError>;
 
     fn device(&self) -> DeviceInfo;
+
+    /// Why it computes in another way than the best that the device offers.
+    fn notices(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// Forwards that may be begun before the first of them is finished.
+    fn depth(&self) -> NonZeroUsize {
+        NonZeroUsize::MIN
+    }
+
+    /// Tokens of one forward, when there are so many to embed: a device that works on several at once wants
+    /// more than one.
+    fn piece_tokens(&self, tokens: usize) -> usize {
+        tokens
+    }
 
     /// Brings a table to the device.
     ///
@@ -179,6 +205,7 @@ pub trait Backend {
     fn embed(
         &mut self,
         batch: &TokenBatch,
+        plan: &Self::Plan,
         tables: &EmbeddingTables<Self::Table, Self::Vector>,
         norm: &LayerNorm<Self::Vector>,
     ) -> Result<Self::Tensor, BackendError>;
@@ -221,8 +248,8 @@ pub trait Backend {
         attention: &Attention,
     ) -> Result<Self::Tensor, BackendError>;
 
-    /// One row of `width` for every sequence, in the order of the batch, back on the host; not
-    /// normalized.
+    /// One row of `width` for every sequence, in the order of the batch; not normalized. With it a forward
+    /// is complete, and a device may begin with it.
     ///
     /// # Errors
     /// When the device fails.
@@ -231,5 +258,11 @@ pub trait Backend {
         x: &Self::Tensor,
         plan: &Self::Plan,
         pooling: Pooling,
-    ) -> Result<Vec<Vec<f32>>, BackendError>;
+    ) -> Result<Self::Pending, BackendError>;
+
+    /// Pooled rows back on the host; the one operation that waits for the device.
+    ///
+    /// # Errors
+    /// When the device fails.
+    fn finish(&mut self, pending: Self::Pending) -> Result<Vec<Vec<f32>>, BackendError>;
 }

@@ -4,10 +4,17 @@
 //! the next one, so that a person can see why the machine is slower than it could be.
 
 mod cpu;
+mod guarded;
 mod self_test;
+#[cfg(feature = "wgpu")]
+mod wgpu;
 
 pub(super) use self::cpu::loader as cpu_loader;
 pub(super) use self_test::{Oracle, SelfTest};
+
+use self::guarded::Guarded;
+#[cfg(feature = "wgpu")]
+pub(super) use self::wgpu::loader as wgpu_loader;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -17,15 +24,28 @@ use std::time::Duration;
 use tracing::warn;
 
 use crate::config::DeviceChoice;
-use crate::data::{Embedding, TokenBatch};
-use crate::gpu::{
-    DeviceKind, EncoderModel, Lane, Model, ModelError, ModelInfo, ModelLoader, ModelUpload,
-};
+use crate::data::Embedding;
+use crate::gpu::{DeviceKind, EncoderModel, Lane, Model, ModelError, ModelLoader, ModelUpload};
+use crate::inference::backend::candle::CandleBackend;
+use crate::platform;
 
 /// A device that a model can be loaded onto.
 pub(super) struct Candidate {
     pub kind: DeviceKind,
     pub loader: Arc<dyn ModelLoader>,
+}
+
+/// Kinds of devices that an encoder of this program may run on, best first. Without a word from a person
+/// a GPU is looked for only where there may be one.
+pub(super) fn for_encoders(choice: DeviceChoice) -> Vec<DeviceKind> {
+    let mut kinds: Vec<_> = CandleBackend::kinds().collect();
+    let wanted =
+        choice == DeviceChoice::Wgpu || choice == DeviceChoice::Auto && platform::may_have_gpu();
+    if cfg!(feature = "wgpu") && wanted {
+        kinds.push(DeviceKind::Wgpu);
+        kinds.sort_unstable();
+    }
+    kinds
 }
 
 /// The kinds to try for `choice`, of those that the program was `built` for, best first; with the
@@ -38,6 +58,7 @@ pub(super) fn order(
         DeviceChoice::Auto => return (built.to_vec(), None),
         DeviceChoice::Metal => DeviceKind::Metal,
         DeviceChoice::Cuda => DeviceKind::Cuda,
+        DeviceChoice::Wgpu => DeviceKind::Wgpu,
         DeviceChoice::Cpu => DeviceKind::Cpu,
     };
     let name = name(chosen);
@@ -140,16 +161,17 @@ impl ModelUpload for DeviceUpload {
 impl DeviceUpload {
     /// Gives the model back when it computes what it should.
     fn test(&mut self, model: Model) -> Result<Model, ModelError> {
-        let Model::Encoder(mut encoder) = model else {
-            return Err(ModelError::new("the model is no encoder"));
+        let encoder = tested(model, &self.self_test, self.expected.as_deref())?;
+        let guarded = Guarded {
+            encoder,
+            notices: std::mem::take(&mut self.notices),
+            candidates: Arc::clone(&self.candidates),
+            at: self.at,
+            lane: self.lane,
+            self_test: Arc::clone(&self.self_test),
+            lost: false,
         };
-        if let Some(expected) = &self.expected {
-            let run =
-                catch_unwind(AssertUnwindSafe(|| self.self_test.check(&mut *encoder, expected)));
-            run.unwrap_or_else(|panic| Err(ModelError::new(message(&*panic))))?;
-        }
-        let notices = std::mem::take(&mut self.notices);
-        Ok(Model::Encoder(Box::new(Noticed { encoder, notices })))
+        Ok(Model::Encoder(Box::new(guarded)))
     }
 
     /// Goes on with the next device, or ends with `error` when there is none.
@@ -172,28 +194,26 @@ impl DeviceUpload {
     }
 }
 
+/// The encoder of a model that computes what is expected of it.
+fn tested(
+    model: Model,
+    self_test: &SelfTest,
+    expected: Option<&[Embedding]>,
+) -> Result<Box<dyn EncoderModel>, ModelError> {
+    let Model::Encoder(mut encoder) = model else {
+        return Err(ModelError::new("the model is no encoder"));
+    };
+    if let Some(expected) = expected {
+        let run = catch_unwind(AssertUnwindSafe(|| self_test.check(&mut *encoder, expected)));
+        run.unwrap_or_else(|panic| Err(ModelError::new(message(&*panic))))?;
+    }
+    Ok(encoder)
+}
+
 fn message(panic: &(dyn std::any::Any + Send)) -> String {
     let text = panic.downcast_ref::<String>().map(String::as_str);
     let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
     format!("it crashed: {}", text.unwrap_or("no message"))
-}
-
-/// An encoder that says why it runs where it does.
-struct Noticed {
-    encoder: Box<dyn EncoderModel>,
-    notices: Vec<String>,
-}
-
-impl EncoderModel for Noticed {
-    fn info(&self) -> ModelInfo {
-        let info = self.encoder.info();
-        let notices = self.notices.iter().chain(&info.notices).cloned().collect();
-        ModelInfo { notices, ..info }
-    }
-
-    fn embed(&mut self, batch: &TokenBatch) -> Result<Vec<Embedding>, ModelError> {
-        self.encoder.embed(batch)
-    }
 }
 
 #[cfg(test)]

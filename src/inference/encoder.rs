@@ -7,6 +7,8 @@ mod upload;
 pub use alibi::Alibi;
 pub use upload::EncoderLoader;
 
+use std::collections::VecDeque;
+
 use self::parameters::Parameters;
 use super::WeightsError;
 use super::backend::{Activation, Attention, Backend, BackendError};
@@ -101,6 +103,12 @@ pub struct Encoder<B: Backend> {
 }
 
 impl<B: Backend> Encoder<B> {
+    /// The device, to ask what it has done.
+    #[cfg(all(test, feature = "wgpu"))]
+    pub(in crate::inference) fn backend(&mut self) -> &mut B {
+        &mut self.backend
+    }
+
     /// The forward pass: one embedding for each sequence of `batch`, in order.
     ///
     /// # Errors
@@ -113,11 +121,30 @@ impl<B: Backend> Encoder<B> {
         self.pooled(batch)?.into_iter().map(unit).collect()
     }
 
+    /// Cuts the batch into the pieces that the device wants, and begins the next ones while the first are being
+    /// computed.
     fn pooled(&mut self, batch: &TokenBatch) -> Result<Vec<Vec<f32>>, BackendError> {
+        let mut rows = Vec::with_capacity(batch.sequences());
+        let mut begun = VecDeque::new();
+        for piece in batch.pieces(self.backend.piece_tokens(batch.tokens())) {
+            if begun.len() == self.backend.depth().get()
+                && let Some(oldest) = begun.pop_front()
+            {
+                rows.append(&mut self.backend.finish(oldest)?);
+            }
+            begun.push_back(self.begin(&piece)?);
+        }
+        for pending in begun {
+            rows.append(&mut self.backend.finish(pending)?);
+        }
+        Ok(rows)
+    }
+
+    fn begin(&mut self, batch: &TokenBatch) -> Result<B::Pending, BackendError> {
         let activation = self.config.activation();
         let Self { backend, attention, parameters, .. } = self;
         let plan = backend.plan(batch, attention)?;
-        let mut x = backend.embed(batch, &parameters.tables, &parameters.norm)?;
+        let mut x = backend.embed(batch, &plan, &parameters.tables, &parameters.norm)?;
         for layer in &parameters.layers {
             let qkv = backend.project(&x, &layer.qkv, Activation::Identity)?;
             let mixed = backend.attention(&qkv, &plan, attention)?;
@@ -137,7 +164,7 @@ impl<B: Backend> EncoderModel for Encoder<B> {
             dim: self.config.width,
             tokens_max: self.config.tokens_max,
             memory_bytes: self.memory_bytes,
-            notices: Vec::new(),
+            notices: self.backend.notices(),
         }
     }
 

@@ -106,12 +106,15 @@ impl EmbeddingModel {
             if kind == DeviceKind::Cpu {
                 return device::cpu_loader(weights, config, Simd::detect(), threads);
             }
+            #[cfg(feature = "wgpu")]
+            if kind == DeviceKind::Wgpu {
+                return device::wgpu_loader(weights, config);
+            }
             let open = Arc::new(move |lane: Lane| CandleBackend::open(kind, lane.index, 1));
             let precision = CandleBackend::precision(kind);
             Arc::new(EncoderLoader::new(weights, config, precision, open))
         };
-        let built: Vec<DeviceKind> = CandleBackend::kinds().collect();
-        let (kinds, notice) = device::order(choice, &built);
+        let (kinds, notice) = device::order(choice, &device::for_encoders(choice));
         let candidates = kinds.into_iter().map(|kind| Candidate { kind, loader: candidate(kind) });
         let self_test = match self.self_test {
             Some(stored) => stored,

@@ -260,33 +260,19 @@ impl Session {
         }
     }
 
-    pub fn set_theme(mut self, theme: Theme) {
-        self.settings.write().theme = theme;
-        self.save_settings();
+    pub fn set_theme(self, theme: Theme) {
+        self.change_settings(move |settings| settings.theme = theme);
     }
 
     /// Leaves the line between results and reader where it is.
     pub fn drop_splitter(mut self) {
         self.pane.write().dragging = false;
-        self.save_settings();
+        self.keep_splitter();
     }
 
-    pub fn save_settings(mut self) {
-        self.settings.write().reader_share = Some(self.pane.peek().share());
-        let Settings { theme, reader_share, .. } = self.settings.peek().clone();
-        let Ok(data_dir) = self.data_dir() else { return };
-        spawn_forever(async move {
-            let save = move || {
-                Settings::update(&data_dir, |settings| {
-                    settings.theme = theme;
-                    settings.reader_share = reader_share;
-                })
-            };
-            let saved = tokio::task::spawn_blocking(save).await;
-            if let Ok(Err(error)) = saved {
-                self.notify(NoticeTone::Warning, error.to_string());
-            }
-        });
+    pub fn keep_splitter(self) {
+        let share = Some(self.pane.peek().share());
+        self.change_settings(move |settings| settings.reader_share = share);
     }
 }
 

@@ -85,6 +85,7 @@ impl Backend for CandleBackend {
     type StagedMatrix = Tensor;
     type StagedVector = Tensor;
     type Plan = Plan;
+    type Pending = Vec<Vec<f32>>;
 
     fn stage_table(
         precision: Precision,
@@ -135,6 +136,7 @@ impl Backend for CandleBackend {
     fn embed(
         &mut self,
         batch: &TokenBatch,
+        _plan: &Plan,
         tables: &EmbeddingTables<Tensor, Tensor>,
         norm: &LayerNorm<Tensor>,
     ) -> Result<Tensor, BackendError> {
@@ -207,6 +209,10 @@ impl Backend for CandleBackend {
             Plan::Each(ranges) => each::pool(x, ranges, pooling),
             Plan::Padded(plan) => plan.pool(x, pooling),
         })
+    }
+
+    fn finish(&mut self, pending: Vec<Vec<f32>>) -> Result<Vec<Vec<f32>>, BackendError> {
+        Ok(pending)
     }
 }
 

@@ -106,6 +106,7 @@ impl<K: Kernel> Backend for CpuBackend<K> {
     type StagedMatrix = PackedMatrix<K>;
     type StagedVector = PackedVector;
     type Plan = Plan;
+    type Pending = Vec<Vec<f32>>;
 
     fn stage_table(
         _precision: Precision,
@@ -157,6 +158,7 @@ impl<K: Kernel> Backend for CpuBackend<K> {
     fn embed(
         &mut self,
         batch: &TokenBatch,
+        _plan: &Plan,
         tables: &EmbeddingTables<LookupTable, PackedVector>,
         norm: &LayerNorm<PackedVector>,
     ) -> Result<Self::Tensor, BackendError> {
@@ -243,6 +245,10 @@ impl<K: Kernel> Backend for CpuBackend<K> {
         // SAFETY: `new` asked for the set, and parts are sequences.
         unsafe { self.team.run::<K, _>(&pool, sequences.len()) }
         Ok((0..sequences.len()).map(|at| out.row(at).to_vec()).collect())
+    }
+
+    fn finish(&mut self, pending: Vec<Vec<f32>>) -> Result<Vec<Vec<f32>>, BackendError> {
+        Ok(pending)
     }
 }
 

@@ -33,7 +33,13 @@ impl ModelLoader for LanguageModelLoader {
             .collect::<Result<Vec<_>, _>>()
             .map_err(ModelError::new)?;
         let built: Vec<DeviceKind> = CandleBackend::kinds().collect();
-        let (kinds, notice) = device::order(self.choice, &built);
+        let (kinds, notice) = match self.choice {
+            DeviceChoice::Wgpu => {
+                let (kinds, _) = device::order(DeviceChoice::Auto, &built);
+                (kinds, Some("language models do not run on wgpu".to_owned()))
+            }
+            choice => device::order(choice, &built),
+        };
         let mut upload = Upload {
             config: self.config.clone(),
             memory_bytes: ends.bytes() + layers.iter().map(HostLayer::bytes).sum::<u64>(),

@@ -1,5 +1,6 @@
 use super::*;
-use crate::gpu::{DeviceInfo, ModelKind};
+use crate::data::TokenBatch;
+use crate::gpu::{DeviceInfo, ModelInfo, ModelKind};
 
 /// A device that turns a sequence into a vector of its ids, or does something worse.
 #[derive(Clone, Copy)]
@@ -9,6 +10,8 @@ enum Device {
     Broken,
     Full,
     Panics,
+    /// Right, until it has computed so often.
+    Lost(usize),
 }
 
 struct Fake {
@@ -28,7 +31,9 @@ impl ModelUpload for Fake {
             Device::Broken => Err(ModelError::new("no driver")),
             Device::Full => Err(ModelError::out_of_memory("no room")),
             Device::Panics => panic!("no library"),
-            Device::Right | Device::Wrong => Ok(Some(Model::Encoder(Box::new(Self { ..*self })))),
+            Device::Right | Device::Wrong | Device::Lost(_) => {
+                Ok(Some(Model::Encoder(Box::new(Self { ..*self }))))
+            }
         }
     }
 }
@@ -46,6 +51,10 @@ impl EncoderModel for Fake {
     }
 
     fn embed(&mut self, batch: &TokenBatch) -> Result<Vec<Embedding>, ModelError> {
+        if let Device::Lost(left) = &mut self.device {
+            *left =
+                left.checked_sub(1).ok_or_else(|| ModelError::device_lost("it was unplugged"))?;
+        }
         let turn = if matches!(self.device, Device::Wrong) { 0.3 } else { 0.0 };
         let vector = |ids: &[u32]| vec![ids.len() as f32, ids[0] as f32 + turn];
         let embed = |range: std::ops::Range<usize>| {
@@ -134,6 +143,47 @@ fn a9_devices_that_do_not_open_are_passed_over_one_by_one() {
     assert_eq!(info.notices, notices);
 }
 
+fn loaded(devices: &[(DeviceKind, Device)]) -> Box<dyn EncoderModel> {
+    let candidate = |(kind, device): &(DeviceKind, Device)| Candidate {
+        kind: *kind,
+        loader: fake(*kind, *device),
+    };
+    let loader = DeviceLoader {
+        candidates: devices.iter().map(candidate).collect(),
+        self_test: Arc::new(SelfTest { batch: batch(), oracle: stored() }),
+        notice: None,
+    };
+    let mut upload = loader.prepare(LANE).unwrap();
+    loop {
+        if let Some(Model::Encoder(encoder)) = upload.step().unwrap() {
+            return encoder;
+        }
+    }
+}
+
+/// The self-test is the first that a device computes.
+#[test]
+fn a_device_that_is_gone_is_opened_again_and_then_given_up() {
+    let devices = [(DeviceKind::Wgpu, Device::Lost(2)), (DeviceKind::Cpu, Device::Right)];
+    let mut encoder = loaded(&devices);
+    let right = encoder.embed(&batch()).unwrap();
+    assert_eq!(encoder.embed(&batch()).unwrap(), right);
+    assert_eq!((encoder.info().device.kind, encoder.info().notices.len()), (DeviceKind::Wgpu, 0));
+    assert_eq!(encoder.embed(&batch()).unwrap(), right);
+    let info = encoder.info();
+    assert_eq!(info.device.kind, DeviceKind::Cpu);
+    assert_eq!(info.notices, ["wgpu is no longer used: it was unplugged"]);
+}
+
+#[test]
+fn where_no_device_is_left_the_loss_is_the_error() {
+    let mut encoder = loaded(&[(DeviceKind::Wgpu, Device::Lost(1))]);
+    // The one that was opened again is lost behind its self-test.
+    assert!(encoder.embed(&batch()).unwrap_err().is_device_lost());
+    let error = encoder.embed(&batch()).unwrap_err();
+    assert_eq!(error.to_string(), "it was unplugged");
+}
+
 #[test]
 fn the_error_of_the_last_device_is_the_error() {
     let devices = [(DeviceKind::Cuda, Device::Broken), (DeviceKind::Cpu, Device::Wrong)];
@@ -154,4 +204,13 @@ fn a9_the_order_is_metal_cuda_cpu_and_a_choice_is_heeded() {
     assert_eq!(kinds, [Cpu]);
     assert_eq!(notice.unwrap(), "Metal was chosen, but this program is built without it");
     assert_eq!(order(DeviceChoice::Cpu, &[Cpu]), (vec![Cpu], None));
+}
+
+#[test]
+fn a9_wgpu_comes_behind_the_libraries_of_the_makers_and_before_the_cpu() {
+    let kinds = for_encoders(DeviceChoice::Wgpu);
+    assert!(kinds.is_sorted());
+    assert_eq!(kinds.last(), Some(&DeviceKind::Cpu));
+    assert_eq!(kinds.contains(&DeviceKind::Wgpu), cfg!(feature = "wgpu"));
+    assert!(!for_encoders(DeviceChoice::Cpu).contains(&DeviceKind::Wgpu));
 }

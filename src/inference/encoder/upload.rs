@@ -37,6 +37,20 @@ impl<B: Backend> EncoderLoader<B> {
         Self { weights, config, precision, open }
     }
 
+    /// The encoder, in one go.
+    ///
+    /// # Errors
+    /// When files are damaged, or the device fails or has no room.
+    #[cfg(all(test, feature = "wgpu"))]
+    pub(in crate::inference) fn load(&self, lane: Lane) -> Result<Encoder<B>, ModelError> {
+        let mut upload = self.stage(lane)?;
+        loop {
+            if let Some(encoder) = upload.advance()? {
+                return Ok(encoder);
+            }
+        }
+    }
+
     pub(super) fn stage(&self, lane: Lane) -> Result<EncoderUpload<B>, EncoderError> {
         let (staged, memory_bytes) = stage::<B>(&self.weights, &self.config, self.precision)?;
         let (open, config) = (Arc::clone(&self.open), self.config.clone());

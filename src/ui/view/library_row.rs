@@ -33,6 +33,7 @@ pub fn DocumentRow(
             role: "row",
             tabindex: "0",
             aria_rowindex: "{row + 2}",
+            aria_label: "{entry.title}, {state}",
             aria_selected: "{picked}",
             "data-selected": selected,
             "data-picked": picked,

@@ -36,7 +36,7 @@ pub fn Splitter() -> Element {
                 };
                 event.prevent_default();
                 session.pane.write().set_share(pane.share() + by);
-                session.save_settings();
+                session.keep_splitter();
             },
         }
         // It is in the page only while the line is dragged, so that moving the pointer costs

@@ -1,14 +1,15 @@
 //! Threads that work on one thing at a time together with the one that asks.
 //!
 //! A forward pass is thirty products of a few hundred microseconds each with a meeting after every one,
-//! so a worker that has nothing to do watches for the next part for a moment before it sleeps.
+//! so a worker that has nothing to do watches for the next part for a moment before it sleeps. Parts are taken
+//! by whoever is there: a round does not wait for a worker that the system gives no core.
 
 use std::any::Any;
 use std::cell::UnsafeCell;
 use std::fmt;
 use std::hint::spin_loop;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 
@@ -30,18 +31,77 @@ type Work<'a> = &'a (dyn Fn(usize) + Sync);
 
 /// Where the caller lays the work of a round.
 struct Table {
-    /// Valid while a round is on.
+    /// Valid while the gate is open or a worker is inside.
     work: UnsafeCell<Option<Work<'static>>>,
-    round: AtomicUsize,
-    /// Workers that have not finished the round.
-    busy: AtomicUsize,
-    over: AtomicBool,
+    gate: Gate,
     panic: Mutex<Option<Box<dyn Any + Send>>>,
 }
 
-// SAFETY: `work` is written by the caller alone, between rounds, and read by workers within one; `round`
-// and `busy` order the two.
+// SAFETY: `work` is written by the caller alone, while the gate is closed and nobody inside, and read by workers
+// inside; the gate orders the two.
 unsafe impl Sync for Table {}
+
+/// Who may work: in one number, so that a worker cannot come in while the caller closes.
+///
+/// From the lowest bit: workers inside (16 bits), whether it is open, whether the team is over, and the
+/// number of the round.
+struct Gate(AtomicU64);
+
+/// What a [`Gate`] says at one moment.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Sign(u64);
+
+impl Sign {
+    const INSIDE: u64 = 0xffff;
+    const OPEN: u64 = 1 << 16;
+    const OVER: u64 = 1 << 17;
+    const ROUND: u64 = 1 << 18;
+
+    const fn round(self) -> u64 {
+        self.0 / Self::ROUND
+    }
+
+    const fn inside(self) -> u64 {
+        self.0 & Self::INSIDE
+    }
+
+    const fn is_open(self) -> bool {
+        self.0 & Self::OPEN != 0
+    }
+
+    const fn is_over(self) -> bool {
+        self.0 & Self::OVER != 0
+    }
+}
+
+impl Gate {
+    fn sign(&self) -> Sign {
+        Sign(self.0.load(Ordering::Acquire))
+    }
+
+    /// Begins the next round. By the caller alone, while it is closed and nobody inside.
+    fn open(&self) {
+        self.0.fetch_add(Sign::ROUND | Sign::OPEN, Ordering::Release);
+    }
+
+    /// From now on, nobody comes in.
+    fn close(&self) {
+        self.0.fetch_and(!Sign::OPEN, Ordering::Relaxed);
+    }
+
+    /// Whether a worker that saw `sign` is inside now.
+    fn enter(&self, sign: Sign) -> bool {
+        self.0.compare_exchange(sign.0, sign.0 + 1, Ordering::Acquire, Ordering::Relaxed).is_ok()
+    }
+
+    fn leave(&self) {
+        self.0.fetch_sub(1, Ordering::Release);
+    }
+
+    fn end(&self) {
+        self.0.fetch_or(Sign::OVER, Ordering::Release);
+    }
+}
 
 impl Team {
     /// # Errors
@@ -49,9 +109,7 @@ impl Team {
     pub fn new(threads: usize) -> std::io::Result<Self> {
         let table = Arc::new(Table {
             work: UnsafeCell::new(None),
-            round: AtomicUsize::new(0),
-            busy: AtomicUsize::new(0),
-            over: AtomicBool::new(false),
+            gate: Gate(AtomicU64::new(0)),
             panic: Mutex::new(None),
         });
         let mut team = Self { table, workers: Vec::new() };
@@ -86,14 +144,15 @@ impl Team {
         // SAFETY: workers use it in this round alone, and the round ends before this function does,
         // whether `work` panics or not. `&mut self` keeps a second round away.
         unsafe { *table.work.get() = Some(std::mem::transmute::<Work<'_>, Work<'static>>(work)) };
-        table.busy.store(self.workers.len(), Ordering::Relaxed);
-        table.round.fetch_add(1, Ordering::Release);
+        table.gate.open();
         for worker in &self.workers {
             worker.thread().unpark();
         }
         let mine = catch_unwind(AssertUnwindSafe(|| work(0)));
+        // The parts are all taken, so a worker that is not here yet is not needed.
+        table.gate.close();
         let mut looks = 0;
-        while table.busy.load(Ordering::Acquire) > 0 {
+        while table.gate.sign().inside() > 0 {
             looks += 1;
             if looks % LOOKS_BEFORE_YIELD == 0 { thread::yield_now() } else { spin_loop() }
         }
@@ -107,39 +166,44 @@ impl Team {
 impl Table {
     fn work_until_over(&self, worker: usize) {
         let mut round = 0;
-        loop {
-            self.wait_for_round_after(round);
-            round = round.wrapping_add(1);
-            if self.over.load(Ordering::Acquire) {
-                return;
-            }
-            // SAFETY: a round is on until `busy` says that this worker is done.
+        while let Some(next) = self.enter_after(round) {
+            round = next;
+            // SAFETY: this worker is inside until it leaves.
             if let Some(work) = unsafe { *self.work.get() }
                 && let Err(panic) = catch_unwind(AssertUnwindSafe(|| work(worker)))
             {
                 *self.panic.lock().unwrap_or_else(PoisonError::into_inner) = Some(panic);
             }
-            self.busy.fetch_sub(1, Ordering::Release);
+            self.gate.leave();
         }
     }
 
-    fn wait_for_round_after(&self, round: usize) {
-        for _ in 0..LOOKS {
-            if self.round.load(Ordering::Acquire) != round {
-                return;
+    /// Waits for a round after `round` and enters it; its number, or nothing when the team is over.
+    fn enter_after(&self, round: u64) -> Option<u64> {
+        let mut looks = 0;
+        loop {
+            let sign = self.gate.sign();
+            if sign.is_over() {
+                return None;
             }
-            spin_loop();
-        }
-        while self.round.load(Ordering::Acquire) == round {
-            thread::park();
+            if sign.is_open() && sign.round() != round {
+                if self.gate.enter(sign) {
+                    return Some(sign.round());
+                }
+            } else if looks < LOOKS {
+                looks += 1;
+                spin_loop();
+            } else {
+                thread::park();
+                looks = 0;
+            }
         }
     }
 }
 
 impl Drop for Team {
     fn drop(&mut self) {
-        self.table.over.store(true, Ordering::Release);
-        self.table.round.fetch_add(1, Ordering::Release);
+        self.table.gate.end();
         for worker in self.workers.drain(..) {
             worker.thread().unpark();
             // What a worker panicked with was given to the caller.

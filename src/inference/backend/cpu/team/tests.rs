@@ -1,4 +1,4 @@
-use std::sync::atomic::AtomicU32;
+use std::sync::atomic::{AtomicBool, AtomicU32};
 
 use super::super::Plain;
 use super::*;
@@ -70,4 +70,24 @@ fn a_worker_has_its_number_for_itself() {
     let alone = Alone(Default::default());
     // SAFETY: every processor has the plain set, and the flags are atomic.
     unsafe { team.run::<Plain, _>(&alone, 10_000) }
+}
+
+/// A worker that has not come when the parts are done is not waited for, and does not touch what was there.
+#[test]
+fn a_round_ends_without_a_worker_that_is_elsewhere() {
+    let gate = Gate(AtomicU64::new(0));
+    gate.open();
+    let (early, late) = (gate.sign(), gate.sign());
+    assert!(gate.enter(early));
+    assert!(!gate.enter(late), "somebody came in since");
+    let late = gate.sign();
+    gate.close();
+    assert!(!gate.enter(late), "it is closed");
+    assert_eq!(gate.sign().inside(), 1);
+    gate.leave();
+    assert_eq!(gate.sign().inside(), 0);
+    gate.open();
+    assert!(!gate.enter(late), "this is another round");
+    assert_eq!(gate.sign().round(), 2);
+    assert!(gate.enter(gate.sign()));
 }

@@ -1,0 +1,37 @@
+//! A GPU through wgpu as a device.
+
+use std::sync::Arc;
+
+use crate::config::{
+    gpu_depth_from_environment, gpu_from_environment, gpu_profile_from_environment,
+};
+use crate::gpu::{Lane, ModelLoader};
+use crate::inference::backend::wgpu::{AdapterChoice, DEPTH, WgpuBackend};
+use crate::inference::backend::{BackendError, Precision};
+use crate::inference::{EncoderConfig, EncoderLoader, Weights};
+
+/// Loads an encoder onto the GPU that the environment names, or else the best; lanes have a queue each.
+pub(in crate::inference) fn loader(
+    weights: Arc<Weights>,
+    config: EncoderConfig,
+) -> Arc<dyn ModelLoader> {
+    let open = Arc::new(|_lane: Lane| {
+        let choice = gpu_from_environment().map_or(AdapterChoice::Best, |name| {
+            match name.to_lowercase().as_str() {
+                "software" => AdapterChoice::Software,
+                _ => AdapterChoice::Named(name),
+            }
+        });
+        let depth = gpu_depth_from_environment().map_err(|error| BackendError::Device {
+            device: "GPU".to_owned(),
+            message: error.to_string(),
+        })?;
+        let mut backend = WgpuBackend::open(&choice, depth.unwrap_or(DEPTH))?;
+        if gpu_profile_from_environment() {
+            backend.time_operations();
+        }
+        Ok(backend)
+    });
+    // A device that computes in f32 unpacks them.
+    Arc::new(EncoderLoader::new(weights, config, Precision::F16, open))
+}
