@@ -22,8 +22,6 @@ var<immediate> scalars: Scalars;
 
 const TILE_ROWS = SUB_ROWS * ROW_TILES * SIZE;
 const TILE_OUTPUTS = SUB_COLUMNS * WIDES * WIDE;
-// Quads of a row of a step in workgroup memory, where two more keep rows off each other's banks.
-const PITCH = STEP + 2u;
 // Finished sums pass through memory of their subgroup: a row of WIDE_TILES matrices at a time.
 const WIDE = WIDE_TILES * SIZE;
 const SCRATCH = SIZE * WIDE;

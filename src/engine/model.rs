@@ -128,6 +128,7 @@ impl Engine {
                 Some(choice) => choice,
                 None => DeviceChoice::from_environment()?,
             };
+            let model = model.remembering(self.inner.config.data_dir.clone());
             let loader = model.into_loader(choice, threads)?;
             let info = self.inner.scheduler.load_model(id.clone(), loader).await?;
             (id, device_for_people(&info), info.tokens_max, info.dim)

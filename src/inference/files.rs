@@ -47,6 +47,8 @@ pub struct EmbeddingModel {
     weights: Weights,
     /// Vectors that came with the model.
     self_test: Option<SelfTest>,
+    #[cfg_attr(not(feature = "wgpu"), expect(dead_code, reason = "only wgpu keeps something"))]
+    data_dir: Option<PathBuf>,
 }
 
 impl EmbeddingModel {
@@ -79,7 +81,7 @@ impl EmbeddingModel {
         let self_test = source.find_json("self-test.json")?.map(SelfTest::stored).transpose();
         let self_test = self_test.map_err(|reason| source.damaged("self-test.json", reason))?;
         let (name, tokenizer) = (name.to_owned(), Arc::new(tokenizer));
-        Ok(Self { name, tokenizer, config, weights, self_test })
+        Ok(Self { name, tokenizer, config, weights, self_test, data_dir: None })
     }
 
     #[must_use]
@@ -88,6 +90,12 @@ impl EmbeddingModel {
             JINA_BERT => ModelId::JinaBert,
             name => ModelId::Embedding(name.to_owned()),
         }
+    }
+
+    /// Keeps in the data directory what devices were found to do, which is otherwise tried at every start.
+    #[must_use]
+    pub fn remembering(self, data_dir: PathBuf) -> Self {
+        Self { data_dir: Some(data_dir), ..self }
     }
 
     /// Gives what loads the model, on the device that `choice` asks for or the best that works; lanes on
@@ -108,7 +116,7 @@ impl EmbeddingModel {
             }
             #[cfg(feature = "wgpu")]
             if kind == DeviceKind::Wgpu {
-                return device::wgpu_loader(weights, config);
+                return device::wgpu_loader(weights, config, self.data_dir.clone());
             }
             let open = Arc::new(move |lane: Lane| CandleBackend::open(kind, lane.index, 1));
             let precision = CandleBackend::precision(kind);

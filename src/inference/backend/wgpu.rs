@@ -7,6 +7,7 @@
 mod counters;
 mod device;
 mod kernels;
+mod ladder;
 mod recording;
 mod self_test;
 mod shelf;
@@ -19,6 +20,7 @@ mod weights;
 
 use std::num::NonZeroUsize;
 use std::ops::RangeInclusive;
+use std::path::Path;
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -30,6 +32,7 @@ use self::device::Block;
 pub(in crate::inference) use self::device::{AdapterChoice, Gpu};
 use self::kernels::program::{POOL_LANES, QUERIES, Tile};
 use self::kernels::{Kernels, Product, Program, RowEnd};
+use self::ladder::Ladder;
 use self::shelf::Shelf;
 pub(in crate::inference) use self::stream::DEPTH;
 use self::stream::ReadBack;
@@ -84,25 +87,50 @@ pub(in crate::inference) struct Pending {
 }
 
 impl WgpuBackend {
-    /// Opens a device and finds its best tier that computes what it should.
+    /// Opens a device and finds its best tier that computes what it should; what is found is kept in the data
+    /// directory, if there is one, and asked there at the next start.
     ///
     /// # Errors
     /// When there is no such device, or none of its tiers computes right numbers.
-    pub fn open(choice: &AdapterChoice, depth: NonZeroUsize) -> Result<Self, BackendError> {
+    pub fn open(
+        choice: &AdapterChoice,
+        depth: NonZeroUsize,
+        data_dir: Option<&Path>,
+    ) -> Result<Self, BackendError> {
         let gpu = Gpu::open(choice)?;
+        let mut ladder = Ladder::open(data_dir, gpu.identity());
         let mut notices = Vec::new();
         for &tier in gpu.tiers() {
-            let passed = Self::with_tier(&gpu, tier, depth).and_then(|mut backend| {
-                self_test::run(&mut backend)?;
-                Ok(backend)
-            });
-            match passed {
+            if let Some(reason) = ladder.failure(tier) {
+                notices.push(format!("{tier} not used: {reason}"));
+                continue;
+            }
+            match Self::with_tier(&gpu, tier, depth).and_then(|b| b.tried(tier, &mut ladder)) {
                 Ok(backend) => return Ok(Self { notices, ..backend }),
                 Err(error @ BackendError::Lost { .. }) => return Err(error),
                 Err(error) => notices.push(format!("{tier} not used: {error}")),
             }
         }
         Err(gpu.failed(notices.join("; ")))
+    }
+
+    /// Itself, if it computes what it should.
+    fn tried(mut self, tier: Tier, ladder: &mut Ladder) -> Result<Self, BackendError> {
+        if ladder.has_passed(tier) {
+            return Ok(self);
+        }
+        ladder.tries(tier);
+        match self_test::run(&mut self) {
+            Ok(()) => {
+                ladder.passes(tier);
+                Ok(self)
+            }
+            Err(error) => {
+                let has_room = !matches!(error, BackendError::OutOfMemory { .. });
+                ladder.fails(tier, has_room.then(|| error.to_string()));
+                Err(error)
+            }
+        }
     }
 
     /// # Errors
@@ -213,7 +241,8 @@ impl WgpuBackend {
     ) -> (Program, u32, u32) {
         let plain = (Program::Gemm { product, weights: weight.numbers }, 64, 64);
         let Tier::Cooperative(size) = self.tier() else { return plain };
-        let tile = Tile::for_rows(size, rows);
+        let memory = self.stream.gpu().limits().max_compute_workgroup_storage_size;
+        let tile = Tile::for_rows(size, rows, memory);
         let fits = weight.columns.is_multiple_of(4 * tile.step as usize);
         if fits && weight.numbers == Numbers::F16 {
             (Program::CooperativeGemm { product, tile }, tile.rows(), tile.outputs())

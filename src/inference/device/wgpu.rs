@@ -1,5 +1,6 @@
 //! A GPU through wgpu as a device.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::config::{
@@ -10,12 +11,14 @@ use crate::inference::backend::wgpu::{AdapterChoice, DEPTH, WgpuBackend};
 use crate::inference::backend::{BackendError, Precision};
 use crate::inference::{EncoderConfig, EncoderLoader, Weights};
 
-/// Loads an encoder onto the GPU that the environment names, or else the best; lanes have a queue each.
+/// Loads an encoder onto the GPU that the environment names, or else the best; lanes have a queue each. What the
+/// GPU was found to do is kept in the data directory.
 pub(in crate::inference) fn loader(
     weights: Arc<Weights>,
     config: EncoderConfig,
+    data_dir: Option<PathBuf>,
 ) -> Arc<dyn ModelLoader> {
-    let open = Arc::new(|_lane: Lane| {
+    let open = Arc::new(move |_lane: Lane| {
         let choice = gpu_from_environment().map_or(AdapterChoice::Best, |name| {
             match name.to_lowercase().as_str() {
                 "software" => AdapterChoice::Software,
@@ -26,7 +29,7 @@ pub(in crate::inference) fn loader(
             device: "GPU".to_owned(),
             message: error.to_string(),
         })?;
-        let mut backend = WgpuBackend::open(&choice, depth.unwrap_or(DEPTH))?;
+        let mut backend = WgpuBackend::open(&choice, depth.unwrap_or(DEPTH), data_dir.as_deref())?;
         if gpu_profile_from_environment() {
             backend.time_operations();
         }

@@ -37,10 +37,13 @@ pub(in crate::inference) struct Gpu {
     device: wgpu::Device,
     queue: wgpu::Queue,
     name: String,
+    driver: String,
     backend: &'static str,
     /// Best first; the last is [`Tier::Base`].
     tiers: Vec<Tier>,
     timestamps: bool,
+    /// Whether kernels guard themselves against what they must not do, and workgroup memory begins as zeros.
+    checked: bool,
     limits: wgpu::Limits,
     lost: Arc<OnceLock<String>>,
     buffers: AtomicU64,
@@ -60,6 +63,19 @@ impl Gpu {
     /// # Errors
     /// When there is no such adapter, or its driver refuses.
     pub fn open(choice: &AdapterChoice) -> Result<Arc<Self>, BackendError> {
+        Self::open_with(choice, cfg!(test))
+    }
+
+    /// As in the program: for tests that measure.
+    ///
+    /// # Errors
+    /// As [`Gpu::open`].
+    #[cfg(test)]
+    pub fn open_unchecked(choice: &AdapterChoice) -> Result<Arc<Self>, BackendError> {
+        Self::open_with(choice, false)
+    }
+
+    fn open_with(choice: &AdapterChoice, checked: bool) -> Result<Arc<Self>, BackendError> {
         let failed = |message: String| BackendError::Device { device: NAME.to_owned(), message };
         let adapter = find(choice).ok_or_else(|| failed(missing(choice)))?;
         let info = adapter.get_info();
@@ -95,9 +111,11 @@ impl Gpu {
             device,
             queue,
             backend: info.backend.to_str(),
+            driver: format!("{} {}", info.driver, info.driver_info),
             name: info.name,
             tiers: abilities.tiers,
             timestamps: abilities.features.contains(wgpu::Features::TIMESTAMP_QUERY),
+            checked,
             limits,
             lost,
             buffers: AtomicU64::new(0),
@@ -117,6 +135,12 @@ impl Gpu {
 
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// What it is, and what computes on it: another driver may compute something else.
+    pub fn identity(&self) -> String {
+        let version = env!("CARGO_PKG_VERSION");
+        format!("{}, {} ({}), lodestone {version}", self.name, self.driver, self.backend)
     }
 
     /// Through which interface: "vulkan", "metal", "dx12".
@@ -210,8 +234,7 @@ impl Gpu {
             wgpu::ErrorFilter::Validation,
         ]
         .map(|filter| self.device.push_error_scope(filter));
-        let checked = cfg!(debug_assertions);
-        let checks = if checked {
+        let checks = if self.checked {
             wgpu::ShaderRuntimeChecks::checked()
         } else {
             wgpu::ShaderRuntimeChecks::unchecked()
@@ -230,7 +253,7 @@ impl Gpu {
             entry_point: Some(entry),
             compilation_options: wgpu::PipelineCompilationOptions {
                 constants: &[],
-                zero_initialize_workgroup_memory: checked,
+                zero_initialize_workgroup_memory: self.checked,
             },
             cache: None,
         });

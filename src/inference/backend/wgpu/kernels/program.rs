@@ -15,6 +15,9 @@ pub(in super::super) const POOL_LANES: u32 = 64;
 /// Queries of one workgroup of attention.
 pub(in super::super) const QUERIES: usize = 64;
 
+/// Quads of a head up to which the registers of a lane hold two queries.
+const TWO_QUERIES_MAX: u32 = 8;
+
 /// A kernel for models of one shape. Widths are in quads, which are four numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(in super::super) enum Program {
@@ -69,12 +72,16 @@ pub(in super::super) struct Tile {
 /// Lanes of a subgroup, where cooperative matrices are used at all.
 const SUBGROUP: u32 = 32;
 
+/// Quads between two rows in workgroup memory, which keep them off each other's banks.
+const PITCH_MORE: u32 = 2;
+
 /// Columns of [`Tile::wides`].
 const WIDE: u32 = 32;
 
 impl Tile {
-    /// For so many rows: a query has few, and is to be spread over more workgroups.
-    pub fn for_rows(size: MatrixSize, rows: usize) -> Self {
+    /// For so many rows, on a device with so many bytes of workgroup memory: a query has few rows, and is to be
+    /// spread over more workgroups.
+    pub fn for_rows(size: MatrixSize, rows: usize, memory: u32) -> Self {
         let tile = Self {
             size,
             subgroups_down: 2,
@@ -83,11 +90,19 @@ impl Tile {
             wides: 1,
             step: 8,
         };
+        let large = Self { subgroups_down: 4, wides: 2, ..tile };
         match (size, rows) {
             (_, ..=64) => Self { subgroups_down: 1, ..tile },
-            (MatrixSize::Eight, _) => tile,
-            (MatrixSize::Sixteen, _) => Self { subgroups_down: 4, wides: 2, ..tile },
+            (MatrixSize::Sixteen, _) if large.bytes() <= memory => large,
+            _ => tile,
         }
+    }
+
+    /// Of workgroup memory. Drivers do not say when it is more than there is: one hung.
+    pub fn bytes(self) -> u32 {
+        let row = (self.step + PITCH_MORE) * 4 * size_of::<u16>() as u32;
+        let scratch = self.size.get() * WIDE * size_of::<f32>() as u32;
+        (self.rows() + self.outputs()) * row + self.subgroups_down * self.subgroups_across * scratch
     }
 
     pub fn rows(self) -> u32 {
@@ -114,6 +129,7 @@ impl Tile {
             ("WIDES", self.wides),
             ("WIDE_TILES", WIDE / size),
             ("STEP", self.step),
+            ("PITCH", self.step + PITCH_MORE),
             ("STEP_TILES", 4 * self.step / size),
             ("LEFT_LOADS", self.rows() * self.step / self.threads()),
             ("RIGHT_LOADS", self.outputs() * self.step / self.threads()),
@@ -240,7 +256,15 @@ impl Program {
                 [product.constants(), tile.constants()].concat()
             }
             Self::Attention { quads, head_quads, alibi } => {
-                vec![("QUADS", quads), ("HEAD_QUADS", head_quads), ("ALIBI", u32::from(alibi))]
+                let each = if head_quads <= TWO_QUERIES_MAX { 2 } else { 1 };
+                vec![
+                    ("QUADS", quads),
+                    ("HEAD_QUADS", head_quads),
+                    ("ALIBI", u32::from(alibi)),
+                    ("EACH", each),
+                    ("FOURS", 2),
+                    ("LANES", QUERIES as u32 / each),
+                ]
             }
             Self::Pool { quads, cls } => {
                 vec![("QUADS", quads), ("THREADS", POOL_LANES), ("CLS", u32::from(cls))]

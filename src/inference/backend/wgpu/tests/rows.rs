@@ -36,12 +36,13 @@ fn warm(encoder: &mut Encoder<WgpuBackend>, batch: &TokenBatch) {
 #[test]
 fn m1_m5_submissions_are_finished_in_order_with_label_and_time() {
     let mut stream = stream();
+    let mut finished = Vec::new();
     for value in 0..2 {
         tensor(&mut stream, &[value as f32; 4]);
-        assert!(stream.commit().unwrap().len() < 2);
+        // What is over by then is told here.
+        finished.extend(stream.commit().unwrap());
     }
-    let mut finished = stream.flush().unwrap();
-    finished.sort_by_key(|completion| completion.submission.number());
+    finished.extend(stream.flush().unwrap());
     let [first, second] = &finished[..] else { panic!("{finished:?}") };
     assert_eq!((first.submission.number(), second.submission.number()), (0, 1));
     for completion in &finished {
@@ -246,7 +247,10 @@ fn s10_g3_nothing_is_made_in_a_step_after_the_first() {
     assert!(after.submissions > before.submissions + 16);
     assert_eq!(after.pipelines, before.pipelines);
     assert_eq!(after.bind_groups, before.bind_groups);
-    assert_eq!(after.buffers, before.buffers);
+    // Each submission has a buffer for its upload, and how many are on their way at once is chance: more may be made
+    // until there is one for each.
+    let made = after.buffers - before.buffers;
+    assert!(made <= DEPTH.get() as u64, "{made} buffers in {} submissions", after.submissions);
 }
 
 #[test]
@@ -336,9 +340,18 @@ fn a_buffer_without_room_is_refused_and_nothing_else_is_lost() {
 
 #[test]
 fn the_ladder_takes_the_best_tier_that_computes_right_numbers() {
-    let backend = WgpuBackend::open(&AdapterChoice::Software, DEPTH).unwrap();
+    let backend = WgpuBackend::open(&AdapterChoice::Software, DEPTH, None).unwrap();
     assert_eq!(backend.tier(), Tier::Subgroup);
     assert!(backend.notices().is_empty());
+}
+
+#[test]
+fn a_tier_that_has_passed_is_not_tried_at_the_next_start() {
+    let data_dir = tempfile::tempdir().unwrap();
+    let open =
+        || WgpuBackend::open(&AdapterChoice::Software, DEPTH, Some(data_dir.path())).unwrap();
+    assert!(open().counters().submissions > 0);
+    assert_eq!(open().counters().submissions, 0);
 }
 
 #[test]

@@ -33,7 +33,7 @@ fn programs(tier: Tier) -> Vec<Program> {
             Tier::Base => programs.push(Program::Gemm { product, weights: Numbers::F32 }),
             Tier::Subgroup => {}
             Tier::Cooperative(size) => programs.extend([1, 1_000].map(|rows| {
-                Program::CooperativeGemm { product, tile: Tile::for_rows(size, rows) }
+                Program::CooperativeGemm { product, tile: Tile::for_rows(size, rows, 48 << 10) }
             })),
         }
     }
@@ -105,7 +105,8 @@ fn every_kernel_can_be_written_for_metal() {
 #[test]
 fn metal_gets_matrices_that_it_has() {
     let product = Product { bias: true, end: RowEnd::Gelu };
-    let program = |size| Program::CooperativeGemm { product, tile: Tile::for_rows(size, 1_000) };
+    let program =
+        |size| Program::CooperativeGemm { product, tile: Tile::for_rows(size, 1_000, 48 << 10) };
     let eight = Tier::Cooperative(MatrixSize::Eight);
     let text = metal(program(MatrixSize::Eight), eight);
     assert!(text.contains("simdgroup_float8x8") && !text.contains("16x16"), "{text}");
@@ -119,7 +120,7 @@ fn metal_gets_matrices_that_it_has() {
 #[test]
 fn repeated_lines_are_written_out() {
     for size in [MatrixSize::Eight, MatrixSize::Sixteen] {
-        let tile = Tile::for_rows(size, 1_000);
+        let tile = Tile::for_rows(size, 1_000, 48 << 10);
         let product = Product { bias: false, end: RowEnd::Plain };
         let program = Program::CooperativeGemm { product, tile };
         let text = program.source(Tier::Cooperative(size));
