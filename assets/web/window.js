@@ -83,7 +83,33 @@
     event.preventDefault();
   }, { capture: true });
 
+  const painted = () => new Promise((done) => {
+    requestAnimationFrame(() => {
+      // The frame is painted before the next message is taken.
+      const { port1, port2 } = new MessageChannel();
+      port1.onmessage = done;
+      port2.postMessage(0);
+    });
+  });
+
+  // How long a person waits: from a key to the frame in which its answer is.
+  let pressed = null;
+  let asked = null;
+  document.addEventListener("keydown", (event) => { pressed = event.timeStamp; }, { capture: true });
+  document.addEventListener("input", ({ target, timeStamp }) => {
+    if (target.id === "query") asked = { text: target.value.trim(), at: pressed ?? timeStamp };
+    pressed = null;
+  }, { capture: true });
+  new MutationObserver(async ([{ target }]) => {
+    if (asked === null || target.dataset.answered !== asked.text) return;
+    const { at } = asked;
+    asked = null;
+    await painted();
+    window.lodestone.onShown?.(performance.now() - at);
+  }).observe(document, { subtree: true, attributes: true, attributeFilter: ["data-answered"] });
+
   window.lodestone = {
+    painted,
     // The passage starts in the upper part of the reader; when what answers best in it would then
     // be out of sight, that comes to the middle instead.
     showInReader(id) {

@@ -2,6 +2,7 @@
 
 import json
 import os
+import random
 import subprocess
 import sys
 import time
@@ -29,10 +30,10 @@ class Display:
         self.server.kill()
         self.server.wait()
 
-    def start(self, *command, **environment):
+    def start(self, *command, log=subprocess.DEVNULL, **environment):
         everything = {**self.environment, **environment}
         return subprocess.Popen(
-            command, env=everything, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+            command, env=everything, stdout=subprocess.PIPE, stderr=log, text=True
         )
 
     def run(self, *command):
@@ -43,6 +44,20 @@ class Display:
 
     def xdotool(self, *words):
         return self.run("xdotool", *map(str, words))
+
+    def type_like_a_person(self, texts, pauses_s):
+        """Types and deletes each text with pauses of this range between keys; gives back how many keys."""
+        dice = random.Random(7)
+        lines = []
+        for text in texts:
+            for key in text:
+                lines += [f"key {'space' if key == ' ' else key}", f"sleep {dice.uniform(*pauses_s):.3f}"]
+            lines += ["sleep 0.5", "key ctrl+a BackSpace", "sleep 0.2"]
+        # One process, because to start one for each key is work on the machine that is measured.
+        subprocess.run(
+            ["xdotool", "-"], env=self.environment, check=True, text=True, input="\n".join(lines) + "\n"
+        )
+        return sum(map(len, texts))
 
 
 class Window:

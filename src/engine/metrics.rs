@@ -53,6 +53,8 @@ pub struct SearchMetrics {
     pub words: Latency,
     pub vectors: Latency,
     pub rest: Latency,
+    /// From a key to the answer on screen; only the window knows.
+    pub shown: Latency,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
@@ -149,6 +151,7 @@ impl Metrics {
                 words: recent(Stage::SearchWords),
                 vectors: recent(Stage::SearchVectors),
                 rest: recent(Stage::SearchRest),
+                shown: recent(Stage::SearchShown),
             },
             embedding: EmbeddingMetrics {
                 requests: device.depth.iter().sum::<usize>() as u64,
@@ -192,6 +195,11 @@ impl Engine {
     pub async fn metrics(&self) -> Result<Metrics, EngineError> {
         let inner = Arc::clone(&self.inner);
         self.run_blocking(move || Metrics::read(&inner)).await
+    }
+
+    /// Records how long a person waited from a key to the answer on screen, which only a window knows.
+    pub fn record_shown(&self, waited: Duration) {
+        self.inner.recorder.record(Stage::SearchShown, waited);
     }
 
     /// The last quarter of an hour, a row a second, oldest first; empty in a process that does not stay.

@@ -1,7 +1,6 @@
 //! Whether two passages say nearly the same: copies of a file, versions of a page.
 
-use std::collections::HashSet;
-use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::hash::{DefaultHasher, Hash, Hasher as _};
 
 use unicode_segmentation::UnicodeSegmentation as _;
 
@@ -12,23 +11,21 @@ const SHINGLE_WORDS: usize = 3;
 /// changed takes three shingles with it: of a passage of 150 words some fifteen may differ.
 const RESEMBLANCE_MIN: f32 = 0.7;
 
-/// The runs of words of a passage, whatever its case and punctuation (Broder 1997).
+/// The runs of words of a passage, whatever its case and punctuation (Broder 1997): their hashes, ascending.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Shingles(HashSet<u64>);
+pub(super) struct Shingles(Vec<u64>);
 
 impl Shingles {
     pub fn of(text: &str) -> Self {
-        let words: Vec<String> = text.unicode_words().map(str::to_lowercase).collect();
-        // The hasher has no random key, so the same texts are folded on every run.
-        let hashed = |words: &[String]| {
-            let mut hasher = DefaultHasher::new();
-            words.hash(&mut hasher);
-            hasher.finish()
-        };
+        let words: Vec<u64> =
+            text.unicode_words().map(|word| hashed(word.to_lowercase())).collect();
         if words.len() <= SHINGLE_WORDS {
-            return Self(HashSet::from([hashed(&words)]));
+            return Self(vec![hashed(words)]);
         }
-        Self(words.windows(SHINGLE_WORDS).map(hashed).collect())
+        let mut shingles: Vec<u64> = words.windows(SHINGLE_WORDS).map(hashed).collect();
+        shingles.sort_unstable();
+        shingles.dedup();
+        Self(shingles)
     }
 
     /// Jaccard's coefficient of the two sets is high enough.
@@ -38,10 +35,22 @@ impl Shingles {
         if (few.0.len() as f32) < many.0.len() as f32 * RESEMBLANCE_MIN {
             return false;
         }
-        let common = few.0.iter().filter(|shingle| many.0.contains(shingle)).count();
+        let mut rest = many.0.iter().peekable();
+        let mut is_there = |shingle: &u64| {
+            while rest.next_if(|other| *other < shingle).is_some() {}
+            rest.next_if_eq(&shingle).is_some()
+        };
+        let common = few.0.iter().filter(|shingle| is_there(shingle)).count();
         let all = few.0.len() + many.0.len() - common;
         common as f32 >= all as f32 * RESEMBLANCE_MIN
     }
+}
+
+/// The hasher has no random key, so the same texts are folded on every run.
+fn hashed(value: impl Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    value.hash(&mut hasher);
+    hasher.finish()
 }
 
 #[cfg(test)]

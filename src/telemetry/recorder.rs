@@ -15,6 +15,8 @@ pub enum Stage {
     SearchVectors,
     /// Fusing, grouping, and reading what is shown.
     SearchRest,
+    /// From a key to the answer on screen, in the window.
+    SearchShown,
     /// Reading, extracting, tokenizing and cutting one document.
     IngestRead,
     /// Until the device has embedded one document.
@@ -24,12 +26,13 @@ pub enum Stage {
 }
 
 impl Stage {
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Search,
         Self::SearchEmbed,
         Self::SearchWords,
         Self::SearchVectors,
         Self::SearchRest,
+        Self::SearchShown,
         Self::IngestRead,
         Self::IngestEmbed,
         Self::IngestStore,

@@ -25,6 +25,14 @@ pub struct Bridge {
     engine: Engine,
 }
 
+struct AbortOnDrop<T>(tokio::task::JoinHandle<T>);
+
+impl<T> Drop for AbortOnDrop<T> {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
 /// How long a closing window waits for the index; what is not done then is done at the next start.
 const CLOSE_WITHIN: Duration = Duration::from_secs(3);
 
@@ -82,8 +90,29 @@ async fn pump(session: &Session, mut events: Receiver<EngineEvent>) {
 }
 
 impl Bridge {
-    pub async fn search(&self, request: SearchRequest) -> Result<SearchResponse, String> {
-        self.engine.search(request).await.map_err(|error| error.to_string())
+    /// Begins a search after `delay`, and ends it when the answer is no longer wanted. It is under way when this
+    /// returns: the tasks of a window wait for the page, which is at that moment busy with the key.
+    pub fn search(
+        &self,
+        request: SearchRequest,
+        delay: Duration,
+    ) -> impl Future<Output = Result<SearchResponse, String>> + use<> {
+        let engine = self.engine.clone();
+        let mut searching = AbortOnDrop(tokio::spawn(async move {
+            tokio::time::sleep(delay).await;
+            engine.search(request).await
+        }));
+        async move {
+            match (&mut searching.0).await {
+                Ok(answer) => answer.map_err(|error| error.to_string()),
+                Err(error) => Err(error.to_string()),
+            }
+        }
+    }
+
+    /// Records how long a key waited for its answer to be on screen.
+    pub fn shown(&self, waited: Duration) {
+        self.engine.record_shown(waited);
     }
 
     /// How documents divide that an answer has considered.

@@ -1,5 +1,7 @@
 //! The few things that only the page itself can do: focus, scrolling, the text of an input.
 
+use std::time::Duration;
+
 use dioxus::document::eval;
 use serde_json::json;
 
@@ -78,6 +80,25 @@ pub fn bring_into_view(id: &str) {
         "document.getElementById({})?.scrollIntoView({{ block: 'nearest' }});",
         json!(id)
     ));
+}
+
+/// Tells, until the page goes, how long each key waited for its answer to be on screen.
+pub async fn follow_answers(mut tell: impl FnMut(Duration)) {
+    // A script that ended could send nothing more.
+    let mut page =
+        eval("window.lodestone.onShown = (ms) => dioxus.send(ms); await new Promise(() => {});");
+    while let Ok(ms) = page.recv::<f64>().await {
+        if let Ok(waited) = Duration::try_from_secs_f64(ms / 1e3) {
+            tell(waited);
+        }
+    }
+}
+
+/// Returns when what is in the page now has been painted.
+pub async fn painted() {
+    let page = eval("await window.lodestone.painted();");
+    // A page that cannot say so shows nothing either.
+    let _ = page.await;
 }
 
 /// Keeps in mind what has the focus, before something is laid over it.

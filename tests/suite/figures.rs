@@ -5,11 +5,13 @@
 
 use std::fmt::Write as _;
 use std::fs;
+use std::hint::black_box;
 use std::path::Path;
 use std::process::Stdio;
 use std::time::Instant;
 
 use lodestone::config::Settings;
+use lodestone::telemetry;
 use serde_json::Value;
 
 use crate::lode::Lode;
@@ -51,6 +53,20 @@ fn one_long_text() {
     let lode = tiny_model::lode(data.path());
     Settings::update(data.path(), |settings| settings.file_mb_max = 1_000).unwrap();
     println!("one text of {mb} MB: {}", measure(&lode, files.path()));
+}
+
+/// With `LODESTONE_TRACE=off` the subscriber is that of a build without the feature `profile`.
+#[test]
+#[ignore = "measures for seconds"]
+fn spans_that_nobody_records() {
+    const SPANS: u32 = 50_000_000;
+    let _guard = telemetry::init(None).unwrap();
+    let began = Instant::now();
+    for at in 0..SPANS {
+        let _span = tracing::debug_span!("nobody", at = black_box(at)).entered();
+    }
+    let each = began.elapsed() / (SPANS / 1_000);
+    println!("a span that nobody records: {} ps", each.as_nanos());
 }
 
 /// Sentences that no other text has.

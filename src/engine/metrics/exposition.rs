@@ -93,6 +93,7 @@ pub(super) fn text(inner: &Inner, metrics: &Metrics) -> String {
         (Stage::SearchWords, "words"),
         (Stage::SearchVectors, "vectors"),
         (Stage::SearchRest, "rest"),
+        (Stage::SearchShown, "shown"),
     ] {
         lines.histogram("search_seconds", &format!("stage=\"{name}\""), &total(stage));
     }

@@ -1,3 +1,4 @@
+use std::pin::pin;
 use std::time::Duration;
 
 use dioxus::core::spawn_forever;
@@ -10,12 +11,25 @@ use super::Session;
 use crate::ui::dom;
 use crate::ui::state::{Accepted, Target, View};
 
-/// Waits for the next key before asking: shorter than the pause between words, longer than between
-/// the letters of a fast typist.
-const DEBOUNCE: Duration = Duration::from_millis(60);
+/// Waits for the next key before asking, while the answer to the one before is not there yet.
+const DEBOUNCE: Duration = Duration::from_millis(30);
+
+/// Longer than between two letters of somebody who types.
+const PAUSE: Duration = Duration::from_millis(200);
+
+/// How long an answer may take before what it will replace steps back.
+const PATIENCE: Duration = Duration::from_millis(250);
 
 /// A query that stood so long is remembered for the next start.
 const REMEMBERED_AFTER: Duration = Duration::from_secs(2);
+
+/// How long the rest of an answer waits for the next key.
+fn delay_of(place: Place) -> Duration {
+    match place {
+        Place::Best => PAUSE,
+        Place::Kept => Duration::ZERO,
+    }
+}
 
 /// Whether the reader goes to the best passage of an answer or stays where it is.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -44,9 +58,11 @@ impl Session {
     }
 
     pub(super) fn ask(mut self, text: String) {
+        // Keys that come faster than answers wait for each other; one alone is answered at once.
+        let delay = if self.search.peek().is_overtaken() { DEBOUNCE } else { Duration::ZERO };
         let asked = self.search.write().ask(text);
         match asked {
-            Some(sequence) => self.start_search(sequence, DEBOUNCE, Place::Best),
+            Some(sequence) => self.start_search(sequence, delay, Place::Best),
             None if self.search.peek().is_blank() => self.reader.write().close(),
             None => {}
         }
@@ -123,6 +139,16 @@ impl Session {
         let _ = Settings::update(&data_dir, |settings| settings.last_query = query);
     }
 
+    /// Keeps the time that keys wait for their answers, for as long as the window is there.
+    pub fn follow_answers(self) {
+        spawn_forever(dom::follow_answers(move |waited| {
+            tracing::debug!(ms = waited.as_secs_f64() * 1e3, "an answer is on screen");
+            if let Some(bridge) = self.bridge() {
+                bridge.shown(waited);
+            }
+        }));
+    }
+
     fn remember_soon(self, sequence: u64) {
         spawn_forever(async move {
             tokio::time::sleep(REMEMBERED_AFTER).await;
@@ -148,28 +174,38 @@ impl Session {
         if let Some(overtaken) = self.searching.write().take() {
             overtaken.cancel();
         }
+        let Some(request) = self.search.peek().request(sequence) else { return };
+        // Before the engine is open the question waits in the state; `attach` asks it.
+        let Some(bridge) = self.bridge() else { return };
+        let answer = bridge.search(request, delay);
         let task = spawn_forever(async move {
-            tokio::time::sleep(delay).await;
-            let Some(request) = self.search.peek().request(sequence) else { return };
-            // Before the engine is open the question waits in the state; `attach` asks it.
-            let Some(bridge) = self.bridge() else { return };
-            let answer = bridge.search(request).await;
+            let mut answer = pin!(answer);
+            let answer = if let Ok(answer) = tokio::time::timeout(PATIENCE, &mut answer).await {
+                answer
+            } else {
+                self.search.write().grow_late(sequence);
+                answer.await
+            };
             let considered = answer.as_ref().ok().map(|answer| answer.considered.clone());
             let accepted = self.search.write().accept(sequence, answer);
             if accepted == Accepted::Stale {
                 return;
             }
-            match place {
-                _ if accepted == Accepted::Held => {}
-                Place::Best => {
+            if place == Place::Best && accepted == Accepted::Shown {
+                if *self.results_scroll_px.peek() > 0.0 {
                     self.results_scroll_px.set(0.0);
                     dom::scroll_to(dom::RESULTS_ID, 0.0);
-                    self.preview();
-                    self.remember_soon(sequence);
                 }
+                self.remember_soon(sequence);
+            }
+            // While somebody types, nothing but the best of the answer is painted.
+            tokio::time::sleep(delay_of(place)).await;
+            self.search.write().complete(sequence);
+            match place {
+                _ if accepted == Accepted::Held => {}
+                Place::Best => self.preview(),
                 Place::Kept => self.remark(),
             }
-            // Counted once the answer is on screen: it does not wait for this.
             if let Some(considered) = considered
                 && let Ok(facets) = bridge.facets(considered).await
             {

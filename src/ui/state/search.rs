@@ -9,6 +9,10 @@ use lodestone::engine::{
 /// Documents asked for: more than a person scrolls through, few enough to paint at once.
 pub const HITS_MAX: usize = 30;
 
+/// Cards that a window shows at once. The others follow when typing pauses: a person who types sees none of
+/// them, and to paint them would hold up the next answer.
+const CARDS_FIRST: usize = 8;
+
 /// The query, its newest answer and the selected hit.
 ///
 /// Every question gets a number; an answer whose number is not the newest is dropped, so an answer
@@ -19,6 +23,8 @@ pub struct SearchState {
     query: String,
     sequence: u64,
     waiting: bool,
+    /// Whether a person has waited for the answer for more than a blink.
+    late: bool,
     /// Whether the question was on screen before: then what a person looks at stays in its place.
     refining: bool,
     answer: Option<SearchResponse>,
@@ -29,6 +35,8 @@ pub struct SearchState {
     facets: Option<Facets>,
     problem: Option<String>,
     selected: usize,
+    /// Whether cards beyond the first are shown.
+    all_cards: bool,
     /// Whether a person moved the selection in this answer; then refinements keep the document.
     moved: bool,
     /// Whether the pointer is over the results.
@@ -129,6 +137,7 @@ impl SearchState {
         // An answer that is on its way to a new question makes that question no older.
         self.refining = self.refining || !self.waiting;
         self.waiting = true;
+        self.late = false;
         Some(self.sequence)
     }
 
@@ -150,13 +159,17 @@ impl SearchState {
             return Accepted::Stale;
         }
         self.waiting = false;
+        self.late = false;
         match answer {
             Ok(answer) if self.refining && self.is_looked_at() && self.would_move(&answer) => {
                 self.problem = None;
                 self.held = Some(answer);
                 return Accepted::Held;
             }
-            Ok(answer) => self.take(answer),
+            Ok(answer) => {
+                self.all_cards &= self.refining;
+                self.take(answer);
+            }
             Err(problem) => self.problem = Some(problem),
         }
         Accepted::Shown
@@ -171,6 +184,20 @@ impl SearchState {
         self.answer = Some(answer);
         self.held = None;
         self.problem = None;
+    }
+
+    /// Shows the cards beyond the first, unless another question was asked since.
+    pub fn complete(&mut self, sequence: u64) {
+        if sequence == self.sequence {
+            self.all_cards = true;
+        }
+    }
+
+    /// How many of the hits have a card now.
+    pub fn cards(&self) -> usize {
+        let hits = self.hits().len();
+        let first = if self.selected < CARDS_FIRST { CARDS_FIRST } else { hits };
+        if self.all_cards { hits } else { first.min(hits) }
     }
 
     /// Shows how the documents of an answer divide, unless another question was asked since.
@@ -242,6 +269,16 @@ impl SearchState {
     /// Whether the answer on screen is to an older question, and another is on its way.
     pub fn is_overtaken(&self) -> bool {
         self.waiting && !self.refining
+    }
+
+    /// Says that the answer to a question takes its time.
+    pub fn grow_late(&mut self, sequence: u64) {
+        self.late |= sequence == self.sequence;
+    }
+
+    /// Whether what is on screen is to step back, since it is to an older question and the answer takes its time.
+    pub fn steps_back(&self) -> bool {
+        self.late && self.is_overtaken()
     }
 
     pub fn answer(&self) -> Option<&SearchResponse> {

@@ -90,6 +90,7 @@ fn Figures() -> Element {
     let Some(metrics) = &monitor.metrics else { return VNode::empty() };
     let (search, ingest, device) = (&metrics.search, &metrics.ingest, &metrics.embedding);
     let rows = [
+        ("From a key to the answer on screen", &search.shown),
         ("A search", &search.total),
         ("Understanding the question", &search.embed),
         ("Looking words up", &search.words),

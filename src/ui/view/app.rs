@@ -39,6 +39,13 @@ pub fn App() -> Element {
         }
         spawn(bridge::run(&session));
     });
+    use_effect(move || {
+        session.follow_answers();
+        spawn(async {
+            dom::painted().await;
+            tracing::info!("the window is there");
+        });
+    });
     use_turn_spans();
     use_presence(&session, &start);
     let theme = match session.settings.read().theme {

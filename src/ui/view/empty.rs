@@ -2,8 +2,9 @@ use dioxus::prelude::*;
 
 use super::button::Button;
 use super::icon::{Icon, Symbol};
+use super::keyboard::Keyboard;
 use super::use_session;
-use crate::ui::keys::primary_name;
+use crate::ui::keys::{BINDINGS, Command};
 use crate::ui::wording::{count, counted};
 
 /// Nothing is indexed yet: teaches the one action that changes this.
@@ -40,6 +41,15 @@ pub fn Welcome() -> Element {
     }
 }
 
+/// Keys that somebody who searches wants first.
+const FIRST_KEYS: [Command; 5] = [
+    Command::Move(1),
+    Command::Open,
+    Command::OpenExternally,
+    Command::Step(1),
+    Command::FocusInput,
+];
+
 /// Nothing is asked yet.
 #[component]
 pub fn Home() -> Element {
@@ -51,26 +61,15 @@ pub fn Home() -> Element {
                 p { class: "empty-lead", "{counted(health.documents, \"document\")} to search" }
             }
             dl { class: "keys",
-                Keys { keys: ["↑", "↓"], what: "move through results" }
-                Keys { keys: ["Enter"], what: "read; once more to open the file" }
-                Keys { keys: [primary_name(), "Enter"], what: "open the file at once" }
-                Keys { keys: ["Alt", "↓"], what: "next passage of the document" }
-                Keys { keys: ["/"], what: "back to the query" }
-            }
-        }
-    }
-}
-
-#[component]
-fn Keys(#[props(into)] keys: Vec<&'static str>, what: &'static str) -> Element {
-    rsx! {
-        div { class: "keys-row",
-            dt {
-                for key in keys {
-                    kbd { key: "{key}", "{key}" }
+                for (at , binding) in BINDINGS.iter().enumerate().filter(|(_, binding)| FIRST_KEYS.contains(&binding.command)) {
+                    div { key: "{at}", class: "keys-row",
+                        dt {
+                            Keyboard { keys: binding.presses[0].shown() }
+                        }
+                        dd { "{binding.what}" }
+                    }
                 }
             }
-            dd { "{what}" }
         }
     }
 }

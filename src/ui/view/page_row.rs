@@ -30,6 +30,7 @@ pub fn PageRow(page: PageView, selected: bool) -> Element {
             class: "row row-page",
             role: "row",
             tabindex: "0",
+            aria_label: "{path}, {word}",
             "data-selected": selected,
             onclick: {
                 let page = page.clone();

@@ -28,7 +28,7 @@ pub fn Results() -> Element {
         }
     };
     let (best, behind): (Vec<_>, Vec<_>) =
-        search.hits().iter().enumerate().partition(|(at, _)| *at < strong);
+        search.hits().iter().enumerate().take(search.cards()).partition(|(at, _)| *at < strong);
     rsx! {
         div {
             id: RESULTS_ID,

@@ -53,8 +53,10 @@ fn QueryBox() -> Element {
     let hit = (!search.hits().is_empty()).then(|| format!("hit-{}", search.selected()));
     let chosen = completion.chosen().map(|chosen| format!("choice-{chosen}")).or(hit);
     let open = completion.is_open();
+    // Of the answer on screen: where that is still the one before, a key changes nothing in the page.
+    let answered = search.answer().map(|answer| answer.query.trim().to_owned());
     rsx! {
-        div { class: "query", "data-overtaken": search.is_overtaken(),
+        div { class: "query", "data-late": search.steps_back(), "data-answered": answered,
             Icon { symbol: Symbol::Search }
             input {
                 id: QUERY_ID,

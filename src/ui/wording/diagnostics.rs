@@ -42,6 +42,7 @@ pub fn diagnostics(status: &Status, settings: &Settings, tested: Option<&Diagnos
         ("  words", &search.words),
         ("  vectors", &search.vectors),
         ("  rest", &search.rest),
+        ("key to screen", &search.shown),
         ("device wait", &embedding.wait_search),
         ("device step", &embedding.run),
         ("reading a file", &ingest.reading),

@@ -20,7 +20,7 @@ pub const VIEWS: [(&str, &str, &str); 5] = [
 /// Whether a screen reader would say nothing of what takes the focus. The window and the page in it are
 /// named by their title, and a row of a list is what its cells say.
 pub fn is_nameless(part: &Part) -> bool {
-    let names_itself = ["frame", "document web", "section", "table row", "list item"];
+    let names_itself = ["frame", "document web", "section", "list item"];
     part.focusable && part.name.trim().is_empty() && !names_itself.contains(&part.role.as_str())
 }
 

@@ -69,6 +69,50 @@ fn a_refinement_keeps_the_chosen_document_and_a_new_query_starts_at_the_top() {
 }
 
 #[test]
+fn cards_beyond_the_first_come_when_typing_pauses_or_one_of_them_is_chosen() {
+    let names: Vec<String> = (0..12).map(|at| format!("{at}.md")).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let mut search = SearchState::default();
+    let first = search.ask("own".to_owned()).unwrap();
+    search.accept(first, Ok(response(&names)));
+    assert_eq!(search.cards(), CARDS_FIRST);
+    search.complete(first);
+    assert_eq!(search.cards(), 12);
+    let second = search.ask("owner".to_owned()).unwrap();
+    assert_eq!(search.cards(), 12, "a key alone changes nothing");
+    search.accept(second, Ok(response(&names)));
+    search.complete(first);
+    assert_eq!(search.cards(), CARDS_FIRST, "the pause was after another question");
+    search.select(CARDS_FIRST);
+    assert_eq!(search.cards(), 12);
+    search.select(0);
+    search.complete(second);
+    let refined = search.again().unwrap();
+    search.accept(refined, Ok(response(&names)));
+    assert_eq!(search.cards(), 12, "a refinement takes nothing away");
+    assert_eq!(answered(&["a.md"]).cards(), 1);
+}
+
+#[test]
+fn an_answer_to_an_older_question_steps_back_when_the_next_is_late() {
+    let mut search = answered(&["a.md"]);
+    let next = search.ask("owners".to_owned()).unwrap();
+    assert!(!search.steps_back());
+    search.grow_late(next);
+    assert!(search.steps_back());
+    search.accept(next, Ok(response(&["b.md"])));
+    assert!(!search.steps_back());
+    let refined = search.again().unwrap();
+    search.grow_late(refined);
+    assert!(!search.steps_back(), "it is to this question");
+    let other = search.ask("threads".to_owned()).unwrap();
+    search.grow_late(refined);
+    assert!(!search.steps_back(), "another question is late");
+    search.grow_late(other);
+    assert!(search.steps_back());
+}
+
+#[test]
 fn an_untouched_selection_stays_at_the_best_hit() {
     let mut search = answered(&["a.md", "b.md"]);
     let refined = search.again().unwrap();
