@@ -33,7 +33,7 @@ def write_files(folder, count):
     for at in range(count):
         below = folder / f"part {at // 50}"
         below.mkdir(parents=True, exist_ok=True)
-        parts = [f"## Part {part}\n\n{prose(at * 10 + part, 20)}\n" for part in range(3)]
+        parts = [f"## Part {part}\n\n{prose(at * 10 + part, 12)}\n" for part in range(2)]
         (below / f"note {at:04}.md").write_text(f"# Note {at}\n\n" + "\n".join(parts))
 
 
