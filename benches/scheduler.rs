@@ -5,6 +5,7 @@
 
 #![expect(clippy::print_stdout, reason = "a bench prints its table")]
 
+use std::collections::VecDeque;
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -43,6 +44,9 @@ type Log = Arc<Mutex<Vec<Step>>>;
 struct Noted {
     model: Box<dyn EncoderModel>,
     log: Log,
+    /// When steps began that are not finished, and whether they are queries; oldest first.
+    begun: VecDeque<(Instant, bool)>,
+    finished: Instant,
 }
 
 impl EncoderModel for Noted {
@@ -50,12 +54,30 @@ impl EncoderModel for Noted {
         self.model.info()
     }
 
-    fn embed(&mut self, batch: &TokenBatch) -> Result<Vec<Embedding>, ModelError> {
-        let start = Instant::now();
-        let result = self.model.embed(batch);
-        let is_query = batch.ids()[0] == QUERY;
-        let step = Step { start, elapsed: start.elapsed(), is_query };
-        self.log.lock().expect("the log is whole").push(step);
+    fn depth(&self) -> NonZeroUsize {
+        self.model.depth()
+    }
+
+    fn batch_tokens_max(&self) -> usize {
+        self.model.batch_tokens_max()
+    }
+
+    fn begin(&mut self, batch: &TokenBatch) -> Result<(), ModelError> {
+        let now = Instant::now();
+        self.model.begin(batch)?;
+        self.begun.push_back((now, batch.ids()[0] == QUERY));
+        Ok(())
+    }
+
+    fn finish(&mut self) -> Result<Vec<Embedding>, ModelError> {
+        let result = self.model.finish();
+        if let Some((begun, is_query)) = self.begun.pop_front() {
+            // A device takes one step after another.
+            let start = begun.max(self.finished);
+            let step = Step { start, elapsed: start.elapsed(), is_query };
+            self.log.lock().expect("the log is whole").push(step);
+        }
+        self.finished = Instant::now();
         result
     }
 }
@@ -81,7 +103,8 @@ impl ModelUpload for NotedUpload {
     fn step(&mut self) -> Result<Option<Model>, ModelError> {
         let note = |model| match model {
             Model::Encoder(model) => {
-                Model::Encoder(Box::new(Noted { model, log: Arc::clone(&self.log) }))
+                let (log, begun) = (Arc::clone(&self.log), VecDeque::new());
+                Model::Encoder(Box::new(Noted { model, log, begun, finished: Instant::now() }))
             }
             decoder @ Model::Decoder(_) => decoder,
         };

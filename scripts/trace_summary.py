@@ -37,7 +37,7 @@ PLACES = [
         "it is CPU or file work: hand it to the blocking pool",
     ),
     (
-        "step generate_step upload_model",
+        "step finish_step generate_step upload_model",
         DEVICE,
         "only the thread that owns the device may use it: send it a request",
     ),

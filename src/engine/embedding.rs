@@ -24,10 +24,10 @@ pub struct Embedded {
 /// Texts in one request.
 const GROUP: usize = 64;
 
-/// Requests on their way at once: two run or wait for the device while every core tokenizes the next
-/// ones. A GPU embeds faster than four cores tokenize.
+/// Requests on their way at once: every core tokenizes one while as many run or wait for the device, which on a GPU
+/// has three steps at a time.
 fn requests_max() -> usize {
-    platform::cores() + 2
+    2 * platform::cores()
 }
 
 impl Engine {

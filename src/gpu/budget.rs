@@ -19,11 +19,12 @@ impl StepBudget {
     /// Larger packs gain nothing on any device measured and would hold activations for longer.
     const TOKENS_MAX: f64 = 32_768.0;
 
-    pub(super) fn new(target: Duration) -> Self {
+    /// For a model that takes up to `batch_tokens_max` at once.
+    pub(super) fn new(target: Duration, batch_tokens_max: usize) -> Self {
         Self {
             target,
             tokens_per_second: Self::FIRST_GUESS_TOKENS_PER_SECOND,
-            tokens_max: Self::TOKENS_MAX,
+            tokens_max: Self::TOKENS_MAX.min(batch_tokens_max as f64),
         }
     }
 
@@ -49,7 +50,7 @@ mod tests {
 
     #[test]
     fn the_budget_follows_the_measured_speed() {
-        let mut budget = StepBudget::new(Duration::from_millis(40));
+        let mut budget = StepBudget::new(Duration::from_millis(40), usize::MAX);
         for _ in 0..100 {
             budget.record(1_000, Duration::from_millis(10));
         }
@@ -58,7 +59,7 @@ mod tests {
 
     #[test]
     fn the_budget_halves_when_memory_is_short() {
-        let mut budget = StepBudget::new(Duration::from_millis(40));
+        let mut budget = StepBudget::new(Duration::from_millis(40), usize::MAX);
         budget.record(1_000_000, Duration::from_millis(1));
         for held in [1_000, 500, 250, 2, 1, 1] {
             budget.shrink(held);
@@ -68,12 +69,19 @@ mod tests {
 
     #[test]
     fn the_budget_stays_in_bounds() {
-        let mut budget = StepBudget::new(Duration::from_millis(40));
+        let mut budget = StepBudget::new(Duration::from_millis(40), usize::MAX);
         budget.record(1, Duration::from_secs(1_000));
         assert!(budget.tokens() >= 1);
         for _ in 0..100 {
             budget.record(1_000_000, Duration::ZERO);
         }
         assert_eq!(budget.tokens(), 32_768);
+    }
+
+    #[test]
+    fn a_model_that_takes_less_gets_less() {
+        let mut budget = StepBudget::new(Duration::from_millis(40), 1_000);
+        budget.record(1_000_000, Duration::ZERO);
+        assert_eq!(budget.tokens(), 1_000);
     }
 }

@@ -1,5 +1,7 @@
 //! Models that a test holds in its hand.
 
+use std::collections::VecDeque;
+use std::num::NonZeroUsize;
 use std::sync::{Arc, Condvar, Mutex, PoisonError, mpsc};
 
 use super::{
@@ -63,10 +65,14 @@ impl Steps {
         (Self { gate: Arc::default(), started }, receiver)
     }
 
-    fn step(&self, token: u32) {
+    fn start(&self, token: u32) {
         let thread = std::thread::current().name().unwrap_or_default().to_owned();
         // A test that no longer listens still lets its scheduler end.
         let _ = self.started.send(Started { thread, token });
+    }
+
+    fn step(&self, token: u32) {
+        self.start(token);
         self.gate.pass();
     }
 }
@@ -97,27 +103,49 @@ fn info(kind: ModelKind) -> ModelInfo {
 }
 
 /// Embeds a sequence as the direction (its first id, its length).
-struct FakeEncoder(Steps);
+struct FakeEncoder {
+    steps: Steps,
+    /// A device of depth 1 computes as it begins, and waits at the gate there.
+    depth: NonZeroUsize,
+    begun: VecDeque<Result<Vec<Embedding>, ModelError>>,
+}
 
 impl EncoderModel for FakeEncoder {
     fn info(&self) -> ModelInfo {
         info(ModelKind::Encoder)
     }
 
-    fn embed(&mut self, batch: &TokenBatch) -> Result<Vec<Embedding>, ModelError> {
-        self.0.step(batch.ids()[0]);
+    fn depth(&self) -> NonZeroUsize {
+        self.depth
+    }
+
+    fn begin(&mut self, batch: &TokenBatch) -> Result<(), ModelError> {
+        self.steps.start(batch.ids()[0]);
+        if self.depth == NonZeroUsize::MIN {
+            self.steps.gate.pass();
+        }
         assert!(!batch.ids().contains(&PANICS), "boom");
         if batch.ids().contains(&KILLS) {
             std::panic::panic_any(Bomb);
         }
-        if batch.ids().contains(&FAILS) {
-            return Err(ModelError::new("unlucky"));
+        let rows = if batch.ids().contains(&FAILS) {
+            Err(ModelError::new("unlucky"))
+        } else {
+            batch
+                .ranges()
+                .map(|range| vec![batch.ids()[range.start] as f32, range.len() as f32])
+                .map(|values| Embedding::normalized(values).map_err(ModelError::new))
+                .collect()
+        };
+        self.begun.push_back(rows);
+        Ok(())
+    }
+
+    fn finish(&mut self) -> Result<Vec<Embedding>, ModelError> {
+        if self.depth > NonZeroUsize::MIN {
+            self.steps.gate.pass();
         }
-        batch
-            .ranges()
-            .map(|range| vec![batch.ids()[range.start] as f32, range.len() as f32])
-            .map(|values| Embedding::normalized(values).map_err(ModelError::new))
-            .collect()
+        self.begun.pop_front().unwrap()
     }
 }
 
@@ -196,8 +224,13 @@ pub(super) fn loader(
 }
 
 pub(super) fn encoder(steps: &Steps) -> Arc<dyn ModelLoader> {
+    encoder_of_depth(NonZeroUsize::MIN, steps)
+}
+
+pub(super) fn encoder_of_depth(depth: NonZeroUsize, steps: &Steps) -> Arc<dyn ModelLoader> {
     let steps = steps.clone();
-    loader(|_| Ok(()), move || Ok(Some(Model::Encoder(Box::new(FakeEncoder(steps.clone()))))))
+    let make = move || FakeEncoder { steps: steps.clone(), depth, begun: VecDeque::new() };
+    loader(|_| Ok(()), move || Ok(Some(Model::Encoder(Box::new(make())))))
 }
 
 pub(super) fn decoder(steps: &Steps) -> Arc<dyn ModelLoader> {

@@ -1,4 +1,5 @@
 use std::fmt;
+use std::num::NonZeroUsize;
 use std::time::Duration;
 
 use super::{ModelError, Sampling};
@@ -32,12 +33,58 @@ impl Model {
 pub trait EncoderModel {
     fn info(&self) -> ModelInfo;
 
-    /// Embeds every sequence of `batch` in one go, in order. A step that has started cannot be
-    /// interrupted, so the size of `batch` is the bound on how long a search waits.
+    /// Batches that may be begun before the first of them is finished: more than one on a device that is given
+    /// the next while it computes.
+    fn depth(&self) -> NonZeroUsize {
+        NonZeroUsize::MIN
+    }
+
+    /// Tokens of one batch at most; a longer sequence is a batch by itself.
+    fn batch_tokens_max(&self) -> usize {
+        usize::MAX
+    }
+
+    /// Begins to embed every sequence of `batch`; a device without a queue of its own computes here. What has
+    /// begun cannot be interrupted, so its size is the bound on how long a search waits.
     ///
     /// # Errors
     /// When the device fails; the requests in this batch fail with it and no others.
-    fn embed(&mut self, batch: &TokenBatch) -> Result<Vec<Embedding>, ModelError>;
+    fn begin(&mut self, batch: &TokenBatch) -> Result<(), ModelError>;
+
+    /// The vectors of the oldest batch that has begun and is not finished, in the order of its sequences.
+    ///
+    /// # Errors
+    /// As [`EncoderModel::begin`].
+    fn finish(&mut self) -> Result<Vec<Embedding>, ModelError>;
+
+    /// Embeds a batch of any size, when nothing else has begun.
+    ///
+    /// # Errors
+    /// As [`EncoderModel::begin`].
+    fn embed(&mut self, batch: &TokenBatch) -> Result<Vec<Embedding>, ModelError> {
+        let (depth, mut pieces) = (self.depth().get(), batch.pieces(self.batch_tokens_max()));
+        let mut rows = Ok(Vec::with_capacity(batch.sequences()));
+        let mut begun = 0;
+        loop {
+            // After an error nothing more begins, and what has begun is taken out of the way.
+            let room = begun < depth && rows.is_ok();
+            let more = match room.then(|| pieces.next()).flatten() {
+                Some(piece) => self.begin(&piece).map(|()| {
+                    begun += 1;
+                    Vec::new()
+                }),
+                None if begun == 0 => return rows,
+                None => {
+                    begun -= 1;
+                    self.finish()
+                }
+            };
+            rows = rows.and_then(|mut rows: Vec<Embedding>| {
+                rows.append(&mut more?);
+                Ok(rows)
+            });
+        }
+    }
 }
 
 /// Continues sequences.
@@ -127,11 +174,13 @@ pub enum DeviceKind {
 }
 
 impl DeviceKind {
-    /// How long one step should take, which is also how long a search may have to wait.
+    /// How long one step should take. A search may have to wait for it, and on a GPU of wgpu for as many as are
+    /// begun at once ([`EncoderModel::depth`]).
     #[must_use]
     pub fn step_target(self) -> Duration {
         match self {
-            Self::Metal | Self::Cuda | Self::Wgpu => Duration::from_millis(10),
+            Self::Wgpu => Duration::from_millis(5),
+            Self::Metal | Self::Cuda => Duration::from_millis(10),
             Self::Cpu => Duration::from_millis(20),
         }
     }

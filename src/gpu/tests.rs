@@ -42,8 +42,14 @@ async fn parallel(lanes: usize) -> Bench {
 }
 
 async fn bench(scheduler: Arc<dyn GpuScheduler>) -> Bench {
+    bench_of_depth(1, scheduler).await
+}
+
+/// On a device that has so many steps at once.
+async fn bench_of_depth(depth: usize, scheduler: Arc<dyn GpuScheduler>) -> Bench {
     let (steps, started) = Steps::new();
-    scheduler.load_model(encoder_id(), fake::encoder(&steps)).await.unwrap();
+    let encoder = fake::encoder_of_depth(NonZeroUsize::new(depth).unwrap(), &steps);
+    scheduler.load_model(encoder_id(), encoder).await.unwrap();
     scheduler.load_model(decoder_id(), fake::decoder(&steps)).await.unwrap();
     Bench { scheduler, started, gate: steps.gate }
 }
@@ -53,6 +59,22 @@ impl Bench {
         let scheduler = Arc::clone(&self.scheduler);
         let request = EmbedRequest { model_id: encoder_id(), tokens: ids.to_vec(), priority };
         tokio::spawn(async move { scheduler.embed(request).await })
+    }
+
+    /// Has `1..=count` embedded on a device of depth 3, which has begun with the first three and finished none.
+    async fn embed_files(&self, count: u32) -> Vec<JoinHandle<Result<Embedding, GpuError>>> {
+        // While the device waits for this one the others come together, one after the other.
+        let ahead = self.embed(Priority::Background, &[100]);
+        assert_eq!(self.next_started(), 100);
+        let mut files = Vec::new();
+        for id in 1..=count {
+            files.push(self.embed(Priority::Background, &[id]));
+            self.until_depth(files.len() + 1).await;
+        }
+        self.gate.let_through(1);
+        ahead.await.unwrap().unwrap();
+        assert_eq!([1, 2, 3], [(); 3].map(|()| self.next_started()));
+        files
     }
 
     async fn generate(&self, prompt: &[u32], tokens_max: usize) -> Result<TokenStream, GpuError> {
@@ -90,6 +112,62 @@ async fn collect(mut stream: TokenStream) -> (Vec<u32>, Option<FinishReason>) {
         tokens.push(token.unwrap());
     }
     (tokens, stream.finish())
+}
+
+async fn deep() -> Bench {
+    bench_of_depth(3, Arc::new(SerialScheduler::start(&options(100)).unwrap())).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_device_is_given_the_next_steps_while_it_computes() {
+    let bench = deep().await;
+    let answers = bench.embed_files(6).await;
+    for (id, answer) in (1..).zip(answers) {
+        bench.gate.let_through(1);
+        assert_eq!(answer.await.unwrap().unwrap(), direction(id, 1));
+        if id <= 3 {
+            assert_eq!(bench.next_started(), id + 3);
+        } else {
+            assert!(bench.started.try_recv().is_err());
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_query_waits_for_what_has_begun_and_nothing_more() {
+    let bench = deep().await;
+    let files = bench.embed_files(5).await;
+    let query = bench.embed(Priority::Immediate, &[9]);
+    bench.until_depth(6).await;
+    // It begins as soon as there is room, and is finished before anything else begins.
+    bench.gate.let_through(1);
+    assert_eq!(bench.next_started(), 9);
+    bench.gate.let_through(2);
+    bench.until_depth(3).await;
+    assert!(bench.started.try_recv().is_err());
+    bench.gate.let_through(1);
+    query.await.unwrap().unwrap();
+    assert_eq!([4, 5], [(); 2].map(|()| bench.next_started()));
+    bench.gate.open();
+    for file in files {
+        file.await.unwrap().unwrap();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_fails_on_a_deep_device_fails_alone() {
+    let bench = deep().await;
+    bench.gate.open();
+    let ids = [1, FAILS, 2, PANICS, 3, 4];
+    let answers = ids.map(|id| bench.embed(Priority::Background, &[id]));
+    for (id, answer) in ids.into_iter().zip(answers) {
+        let answer = answer.await.unwrap();
+        if id == FAILS || id == PANICS {
+            assert!(answer.is_err());
+        } else {
+            assert_eq!(answer.unwrap(), direction(id, 1));
+        }
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -164,10 +164,9 @@ pub trait Backend {
         NonZeroUsize::MIN
     }
 
-    /// Tokens of one forward, when there are so many to embed: a device that works on several at once wants
-    /// more than one.
-    fn piece_tokens(&self, tokens: usize) -> usize {
-        tokens
+    /// Tokens of one forward at most, unless a single sequence is longer.
+    fn batch_tokens_max(&self) -> usize {
+        usize::MAX
     }
 
     /// Brings a table to the device.

@@ -16,6 +16,7 @@ use self::guarded::Guarded;
 #[cfg(feature = "wgpu")]
 pub(super) use self::wgpu::loader as wgpu_loader;
 
+use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
@@ -170,6 +171,7 @@ impl DeviceUpload {
             lane: self.lane,
             self_test: Arc::clone(&self.self_test),
             lost: false,
+            begun: VecDeque::new(),
         };
         Ok(Model::Encoder(Box::new(guarded)))
     }

@@ -8,6 +8,7 @@ pub use alibi::Alibi;
 pub use upload::EncoderLoader;
 
 use std::collections::VecDeque;
+use std::num::NonZeroUsize;
 
 use self::parameters::Parameters;
 use super::WeightsError;
@@ -100,6 +101,8 @@ pub struct Encoder<B: Backend> {
     attention: Attention,
     parameters: Parameters<B::Table, B::Matrix, B::Vector>,
     memory_bytes: u64,
+    /// Forwards whose rows are still to be asked for, oldest first.
+    begun: VecDeque<B::Pending>,
 }
 
 impl<B: Backend> Encoder<B> {
@@ -109,38 +112,8 @@ impl<B: Backend> Encoder<B> {
         &mut self.backend
     }
 
-    /// The forward pass: one embedding for each sequence of `batch`, in order.
-    ///
-    /// # Errors
-    /// When the device fails, or a vector comes out without a direction.
-    pub fn forward(&mut self, batch: &TokenBatch) -> Result<Vec<Embedding>, ModelError> {
-        if batch.is_empty() {
-            return Ok(Vec::new());
-        }
-        let unit = |row| Embedding::normalized(row).map_err(ModelError::new);
-        self.pooled(batch)?.into_iter().map(unit).collect()
-    }
-
-    /// Cuts the batch into the pieces that the device wants, and begins the next ones while the first are being
-    /// computed.
-    fn pooled(&mut self, batch: &TokenBatch) -> Result<Vec<Vec<f32>>, BackendError> {
-        let mut rows = Vec::with_capacity(batch.sequences());
-        let mut begun = VecDeque::new();
-        for piece in batch.pieces(self.backend.piece_tokens(batch.tokens())) {
-            if begun.len() == self.backend.depth().get()
-                && let Some(oldest) = begun.pop_front()
-            {
-                rows.append(&mut self.backend.finish(oldest)?);
-            }
-            begun.push_back(self.begin(&piece)?);
-        }
-        for pending in begun {
-            rows.append(&mut self.backend.finish(pending)?);
-        }
-        Ok(rows)
-    }
-
-    fn begin(&mut self, batch: &TokenBatch) -> Result<B::Pending, BackendError> {
+    /// The forward pass, given to the device.
+    fn forward(&mut self, batch: &TokenBatch) -> Result<B::Pending, BackendError> {
         let activation = self.config.activation();
         let Self { backend, attention, parameters, .. } = self;
         let plan = backend.plan(batch, attention)?;
@@ -153,6 +126,13 @@ impl<B: Backend> Encoder<B> {
             x = backend.project_add_norm(&inner, &layer.down, &x, &layer.down_norm)?;
         }
         backend.pool(&x, &plan, self.config.pooling)
+    }
+
+    /// Rows of the oldest batch that has begun, as they were pooled.
+    fn pooled(&mut self) -> Result<Vec<Vec<f32>>, ModelError> {
+        let oldest = self.begun.pop_front();
+        let oldest = oldest.ok_or_else(|| ModelError::new("no batch has begun"))?;
+        Ok(self.backend.finish(oldest)?)
     }
 }
 
@@ -168,8 +148,23 @@ impl<B: Backend> EncoderModel for Encoder<B> {
         }
     }
 
-    fn embed(&mut self, batch: &TokenBatch) -> Result<Vec<Embedding>, ModelError> {
-        self.forward(batch)
+    fn depth(&self) -> NonZeroUsize {
+        self.backend.depth()
+    }
+
+    fn batch_tokens_max(&self) -> usize {
+        self.backend.batch_tokens_max()
+    }
+
+    fn begin(&mut self, batch: &TokenBatch) -> Result<(), ModelError> {
+        let pending = self.forward(batch)?;
+        self.begun.push_back(pending);
+        Ok(())
+    }
+
+    fn finish(&mut self) -> Result<Vec<Embedding>, ModelError> {
+        let unit = |row| Embedding::normalized(row).map_err(ModelError::new);
+        self.pooled()?.into_iter().map(unit).collect()
     }
 }
 

@@ -27,7 +27,7 @@ ALLOWED = {
     **dict.fromkeys(["scan", "hash", "read_file", "read_page", "extract", "tokenize"], BLOCKING),
     **dict.fromkeys(["chunk", "plan", "store", "catch_up", "open_model_files"], BLOCKING),
     **dict.fromkeys(["search_words", "search_vectors", "search_rest"], BLOCKING),
-    **dict.fromkeys(["step", "generate_step", "upload_model"], {"gpu-scheduler"}),
+    **dict.fromkeys(["step", "finish_step", "generate_step", "upload_model"], {"gpu-scheduler"}),
     "prepare_model": {"model-loader"},
     "ui_turn": {"main"},
     "submit": ANYWHERE - {"gpu-scheduler"},
@@ -104,7 +104,8 @@ def good(threads=THREADS):
     recording.flow(1, "lodestone-async-0", 42, "gpu-scheduler", 45)
     recording.end("lodestone-async-0", "submit", 43)
     recording.span("gpu-scheduler", "upload_model", 40, 44)
-    recording.span("gpu-scheduler", "step", 45, 55).span("gpu-scheduler", "generate_step", 56, 57)
+    recording.span("gpu-scheduler", "step", 45, 54).span("gpu-scheduler", "finish_step", 54, 55)
+    recording.span("gpu-scheduler", "generate_step", 56, 57)
     recording.count("queue depth", 40, immediate=0, background=20)
     recording.count("queue depth", 60_000, immediate=0, background=0)
     return recording
@@ -318,7 +319,7 @@ class Summary(unittest.TestCase):
         _, out, _ = run(good())
         for part in [
             "# Trace trace.json",
-            "60 s, 64 events, ",
+            "60 s, 66 events, ",
             "longest turn 12 ms, 0 of 2 over 16 ms",
             "| lodestone-blocking | 2 |",
             "| interactive | 1 | 3 ms |",

@@ -1,7 +1,7 @@
 //! A thread that owns a device, and everything that lives on it.
 
 use std::any::Any;
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
@@ -12,8 +12,8 @@ use tracing::{debug_span, error};
 use super::super::budget::StepBudget;
 use super::super::queue::{EmbedStep, GenerateStep, QueueLane, Step, Ticket};
 use super::super::{
-    DeviceKind, Generation, GenerationStep, GpuError, Lane, Model, ModelError, ModelId, ModelInfo,
-    ModelUpload,
+    DeviceKind, EncoderModel, Generation, GenerationStep, GpuError, Lane, Model, ModelError,
+    ModelId, ModelInfo, ModelUpload, Priority,
 };
 use super::Shared;
 use crate::data::Embedding;
@@ -25,6 +25,10 @@ pub(super) struct DeviceThread {
     lane: Lane,
     step_target: Option<Duration>,
     models: HashMap<ModelId, (Model, StepBudget)>,
+    /// Steps that the device has and that are not finished, oldest first.
+    begun: VecDeque<Begun>,
+    /// When the last of them was finished.
+    finished_at: Instant,
     /// Answers that have begun here.
     sessions: HashMap<Ticket, Box<dyn Generation>>,
     /// The model that is coming to the device.
@@ -35,10 +39,17 @@ pub(super) struct DeviceThread {
     shares_cores: bool,
 }
 
+struct Begun {
+    step: EmbedStep,
+    at: Instant,
+}
+
 enum Turn {
     Drop(ModelId, oneshot::Sender<()>),
     Upload,
     Step(Step),
+    /// The oldest step that has begun is due.
+    Finish,
     Stop,
 }
 
@@ -49,6 +60,8 @@ impl DeviceThread {
             lane,
             step_target,
             models: HashMap::new(),
+            begun: VecDeque::new(),
+            finished_at: Instant::now(),
             sessions: HashMap::new(),
             uploading: None,
             uploaded_last: false,
@@ -68,8 +81,9 @@ impl DeviceThread {
                     let _ = done.send(());
                 }
                 Turn::Upload => self.upload(),
-                Turn::Step(Step::Embed(step)) => self.embed(&step),
+                Turn::Step(Step::Embed(step)) => self.begin(step),
                 Turn::Step(Step::Generate(step)) => self.generate(step),
+                Turn::Finish => self.finish(),
                 Turn::Stop => return,
             }
         }
@@ -87,6 +101,9 @@ impl DeviceThread {
             if let Some((id, done)) = uploads.unwanted.pop() {
                 return Turn::Drop(id, done);
             }
+            if !self.has_room() {
+                return Turn::Finish;
+            }
             if self.uploading.is_none() {
                 self.uploading = uploads.ready.pop_front();
             }
@@ -101,6 +118,9 @@ impl DeviceThread {
             let lane = QueueLane { index: self.lane.index, background: held.is_none() };
             if let Some(step) = state_now.queue.next_step(lane, budget, now) {
                 return Turn::Step(step);
+            }
+            if !self.begun.is_empty() {
+                return Turn::Finish;
             }
             if self.uploading.is_some() {
                 return Turn::Upload;
@@ -129,8 +149,21 @@ impl DeviceThread {
         }
     }
 
-    fn embed(&mut self, step: &EmbedStep) {
-        let started = Instant::now();
+    /// Whether the device may be given one more step. What somebody waits for is finished first.
+    fn has_room(&self) -> bool {
+        let is_awaited = |begun: &Begun| begun.step.priority == Priority::Immediate;
+        self.begun.iter().all(|begun| {
+            let depth = match self.models.get(&begun.step.model) {
+                Some((Model::Encoder(model), _)) => model.depth().get(),
+                _ => 1,
+            };
+            self.begun.len() < depth && !is_awaited(begun)
+        })
+    }
+
+    /// Gives a step to the device, which may be over when this returns or only have begun.
+    fn begin(&mut self, step: EmbedStep) {
+        let at = Instant::now();
         let _span = debug_span!(
             "step",
             model = %step.model,
@@ -141,23 +174,52 @@ impl DeviceThread {
         )
         .entered();
         step.requests().for_each(mark::flow_ends);
-        let result = match self.models.get_mut(&step.model) {
-            Some((Model::Encoder(model), budget)) => {
-                let outcome = catch_unwind(AssertUnwindSafe(|| model.embed(&step.batch)));
-                let result = flatten(&step.model, outcome)
-                    .and_then(|rows| check_rows(&step.model, rows, step.batch.sequences()));
-                match &result {
-                    Ok(_) => budget.record(step.batch.tokens(), started.elapsed()),
-                    Err(GpuError::OutOfMemory { .. }) => budget.shrink(step.batch.tokens()),
-                    // It may have failed at once: taken for speed, that would make the next steps too
-                    // long for a search to wait for.
-                    Err(_) => {}
-                }
-                result
-            }
-            _ => Err(GpuError::ModelNotLoaded(step.model.clone())),
+        match self.on_encoder(&step.model, |encoder| encoder.begin(&step.batch)) {
+            Ok(()) => self.begun.push_back(Begun { step, at }),
+            Err(error) => self.complete(&step, Err(error), at.elapsed()),
+        }
+    }
+
+    /// Waits for the oldest step that has begun.
+    fn finish(&mut self) {
+        let Some(Begun { step, at }) = self.begun.pop_front() else { return };
+        let _span = debug_span!("finish_step", tokens = step.batch.tokens()).entered();
+        let rows = self.on_encoder(&step.model, |encoder| encoder.finish());
+        let result = rows.and_then(|rows| check_rows(&step.model, rows, step.batch.sequences()));
+        // A device computes one step after another, so the time of this one began no earlier than the one
+        // before was over.
+        let began = at.max(self.finished_at);
+        self.finished_at = Instant::now();
+        self.complete(&step, result, self.finished_at - began);
+    }
+
+    fn on_encoder<T>(
+        &mut self,
+        id: &ModelId,
+        work: impl FnOnce(&mut dyn EncoderModel) -> Result<T, ModelError>,
+    ) -> Result<T, GpuError> {
+        let Some((Model::Encoder(model), _)) = self.models.get_mut(id) else {
+            return Err(GpuError::ModelNotLoaded(id.clone()));
         };
-        let (took, tokens) = (started.elapsed(), step.batch.tokens());
+        flatten(id, catch_unwind(AssertUnwindSafe(|| work(&mut **model))))
+    }
+
+    fn complete(
+        &mut self,
+        step: &EmbedStep,
+        result: Result<Vec<Embedding>, GpuError>,
+        took: Duration,
+    ) {
+        let tokens = step.batch.tokens();
+        if let Some((_, budget)) = self.models.get_mut(&step.model) {
+            match &result {
+                Ok(_) => budget.record(tokens, took),
+                Err(GpuError::OutOfMemory { .. }) => budget.shrink(tokens),
+                // It may have failed at once: taken for speed, that would make the next steps too long for a
+                // search to wait for.
+                Err(_) => {}
+            }
+        }
         mark::tokens_per_second(tokens as f64 / took.as_secs_f64());
         let mut state = self.shared.lock();
         state.queue.complete_embed(step, result, took);
@@ -171,7 +233,7 @@ impl DeviceThread {
         let _span =
             debug_span!("generate_step", model = %step.model, priority = ?step.priority).entered();
         let begun = match step.prompt.take() {
-            Some((prompt, sampling)) => self.begin(&step, prompt, sampling),
+            Some((prompt, sampling)) => self.begin_answer(&step, prompt, sampling),
             None => Ok(()),
         };
         let result = begun.and_then(|()| {
@@ -192,7 +254,7 @@ impl DeviceThread {
         self.wake_other_lanes();
     }
 
-    fn begin(
+    fn begin_answer(
         &mut self,
         step: &GenerateStep,
         prompt: Vec<u32>,
@@ -234,7 +296,11 @@ impl DeviceThread {
         let info = model.info();
         self.shares_cores |= info.device.kind == DeviceKind::Cpu;
         let target = self.step_target.unwrap_or(info.device.kind.step_target());
-        self.models.insert(id, (model, StepBudget::new(target)));
+        let tokens_max = match &model {
+            Model::Encoder(model) => model.batch_tokens_max(),
+            Model::Decoder(_) => usize::MAX,
+        };
+        self.models.insert(id, (model, StepBudget::new(target, tokens_max)));
         info
     }
 }

@@ -19,7 +19,6 @@ mod tier;
 mod weights;
 
 use std::num::NonZeroUsize;
-use std::ops::RangeInclusive;
 use std::path::Path;
 use std::pin::pin;
 use std::sync::Arc;
@@ -49,9 +48,8 @@ use crate::data::TokenBatch;
 use crate::gpu::{DeviceInfo, DeviceKind};
 use crate::inference::{Alibi, Pooling, WeightView};
 
-/// Tokens of one submission: at least, where there are so many, because below this a GPU is not busy; and at
-/// most, because above it is no busier, and its activations take memory.
-const PIECE_TOKENS: RangeInclusive<usize> = 2_048..=8_192;
+/// Tokens of one submission at most: with more a GPU is no busier, and activations take memory.
+const BATCH_TOKENS_MAX: usize = 16_384;
 
 /// A GPU with the kernels of one tier.
 #[derive(Debug)]
@@ -62,7 +60,7 @@ pub(in crate::inference) struct WgpuBackend {
     /// What the kernels have to know of a batch; see [`Plan`].
     inputs: Arc<Block>,
     notices: Vec<String>,
-    piece_tokens: RangeInclusive<usize>,
+    batch_tokens_max: usize,
     /// Bytes of the widest row of activations so far.
     row_bytes_max: AtomicUsize,
 }
@@ -147,7 +145,7 @@ impl WgpuBackend {
             shelf: Shelf::new(Arc::clone(gpu)),
             inputs,
             notices: Vec::new(),
-            piece_tokens: PIECE_TOKENS,
+            batch_tokens_max: BATCH_TOKENS_MAX,
             row_bytes_max: AtomicUsize::new(1),
         })
     }
@@ -187,6 +185,9 @@ impl WgpuBackend {
         columns: usize,
         numbers: Numbers,
     ) -> Result<Tensor, BackendError> {
+        if self.shelf.make_room(rows) {
+            self.kernels.forget_groups();
+        }
         let storage = Storage::Pooled(&mut self.shelf);
         Tensor::new(&mut self.stream, [rows, columns], numbers, storage, &Init::Uninitialized)
     }
@@ -331,22 +332,18 @@ impl Backend for WgpuBackend {
         self.stream.depth()
     }
 
-    fn piece_tokens(&self, tokens: usize) -> usize {
+    fn batch_tokens_max(&self) -> usize {
         let limits = self.stream.gpu().limits();
         let row_bytes = self.row_bytes_max.load(Ordering::Relaxed) as u64;
+        // Buffers have room for a power of two of rows.
         let fit = (limits.max_storage_buffer_binding_size / row_bytes).max(1).ilog2();
-        let most = (1 << fit.min(31)).min(*self.piece_tokens.end());
-        let least = most.min(*self.piece_tokens.start());
-        tokens.div_ceil(self.depth().get()).clamp(least, most)
+        self.batch_tokens_max.min(1 << fit.min(31))
     }
 
     fn plan(&mut self, batch: &TokenBatch, attention: &Attention) -> Result<Plan, BackendError> {
         // One that is still open belongs to a forward that has failed.
         self.stream.abandon();
         let tokens = batch.tokens();
-        if self.shelf.make_room(tokens) {
-            self.kernels.forget_groups();
-        }
         let mut words = Vec::with_capacity(2 * tokens + 8 * batch.sequences() + tokens / 16);
         words.extend_from_slice(batch.ids());
         let positions = words.len() as u32;

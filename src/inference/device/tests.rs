@@ -1,3 +1,6 @@
+use std::collections::VecDeque;
+use std::num::NonZeroUsize;
+
 use super::*;
 use crate::data::TokenBatch;
 use crate::gpu::{DeviceInfo, ModelInfo, ModelKind};
@@ -17,11 +20,19 @@ enum Device {
 struct Fake {
     kind: DeviceKind,
     device: Device,
+    /// A GPU takes three at once.
+    begun: VecDeque<TokenBatch>,
+}
+
+impl Fake {
+    fn new(kind: DeviceKind, device: Device) -> Self {
+        Self { kind, device, begun: VecDeque::new() }
+    }
 }
 
 impl ModelLoader for Fake {
     fn prepare(&self, _lane: Lane) -> Result<Box<dyn ModelUpload>, ModelError> {
-        Ok(Box::new(Self { ..*self }))
+        Ok(Box::new(Self::new(self.kind, self.device)))
     }
 }
 
@@ -32,7 +43,7 @@ impl ModelUpload for Fake {
             Device::Full => Err(ModelError::out_of_memory("no room")),
             Device::Panics => panic!("no library"),
             Device::Right | Device::Wrong | Device::Lost(_) => {
-                Ok(Some(Model::Encoder(Box::new(Self { ..*self }))))
+                Ok(Some(Model::Encoder(Box::new(Self::new(self.kind, self.device)))))
             }
         }
     }
@@ -50,7 +61,17 @@ impl EncoderModel for Fake {
         }
     }
 
-    fn embed(&mut self, batch: &TokenBatch) -> Result<Vec<Embedding>, ModelError> {
+    fn depth(&self) -> NonZeroUsize {
+        NonZeroUsize::new(if self.kind == DeviceKind::Cpu { 1 } else { 3 }).unwrap()
+    }
+
+    fn begin(&mut self, batch: &TokenBatch) -> Result<(), ModelError> {
+        self.begun.push_back(batch.clone());
+        Ok(())
+    }
+
+    fn finish(&mut self) -> Result<Vec<Embedding>, ModelError> {
+        let batch = self.begun.pop_front().unwrap();
         if let Device::Lost(left) = &mut self.device {
             *left =
                 left.checked_sub(1).ok_or_else(|| ModelError::device_lost("it was unplugged"))?;
@@ -74,7 +95,7 @@ fn batch() -> TokenBatch {
 }
 
 fn fake(kind: DeviceKind, device: Device) -> Arc<dyn ModelLoader> {
-    Arc::new(Fake { kind, device })
+    Arc::new(Fake::new(kind, device))
 }
 
 fn load(devices: &[(DeviceKind, Device)], oracle: Oracle) -> Result<ModelInfo, ModelError> {
@@ -96,7 +117,7 @@ fn load(devices: &[(DeviceKind, Device)], oracle: Oracle) -> Result<ModelInfo, M
 }
 
 fn stored() -> Oracle {
-    let mut right = Fake { kind: DeviceKind::Cpu, device: Device::Right };
+    let mut right = Fake::new(DeviceKind::Cpu, Device::Right);
     Oracle::Stored(right.embed(&batch()).unwrap())
 }
 
@@ -173,6 +194,34 @@ fn a_device_that_is_gone_is_opened_again_and_then_given_up() {
     let info = encoder.info();
     assert_eq!(info.device.kind, DeviceKind::Cpu);
     assert_eq!(info.notices, ["wgpu is no longer used: it was unplugged"]);
+}
+
+#[test]
+fn what_had_begun_on_a_lost_device_is_answered_in_order() {
+    // The self-test, and one of three.
+    let devices = [(DeviceKind::Wgpu, Device::Lost(2)), (DeviceKind::Cpu, Device::Right)];
+    let mut encoder = loaded(&devices);
+    let batches = [1, 2, 3, 4, 5].map(|id| {
+        let mut batch = TokenBatch::default();
+        batch.push(&[id, id]);
+        batch
+    });
+    let want = batches
+        .each_ref()
+        .map(|batch| Fake::new(DeviceKind::Cpu, Device::Right).embed(batch).unwrap());
+    let (first, rest) = batches.split_at(3);
+    for batch in first {
+        encoder.begin(batch).unwrap();
+    }
+    let mut got = vec![encoder.finish().unwrap(), encoder.finish().unwrap()];
+    // Opened again and lost again: the processor has what is left.
+    for batch in rest {
+        encoder.begin(batch).unwrap();
+    }
+    got.extend((0..3).map(|_| encoder.finish().unwrap()));
+    assert_eq!(got, want);
+    assert_eq!(encoder.info().device.kind, DeviceKind::Cpu);
+    assert!(encoder.finish().is_err());
 }
 
 #[test]

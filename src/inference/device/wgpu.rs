@@ -3,9 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::config::{
-    gpu_depth_from_environment, gpu_from_environment, gpu_profile_from_environment,
-};
+use crate::config::{gpu_depth_from_environment, gpu_profile_from_environment};
 use crate::gpu::{Lane, ModelLoader};
 use crate::inference::backend::wgpu::{AdapterChoice, DEPTH, WgpuBackend};
 use crate::inference::backend::{BackendError, Precision};
@@ -19,12 +17,7 @@ pub(in crate::inference) fn loader(
     data_dir: Option<PathBuf>,
 ) -> Arc<dyn ModelLoader> {
     let open = Arc::new(move |_lane: Lane| {
-        let choice = gpu_from_environment().map_or(AdapterChoice::Best, |name| {
-            match name.to_lowercase().as_str() {
-                "software" => AdapterChoice::Software,
-                _ => AdapterChoice::Named(name),
-            }
-        });
+        let choice = AdapterChoice::from_environment();
         let depth = gpu_depth_from_environment().map_err(|error| BackendError::Device {
             device: "GPU".to_owned(),
             message: error.to_string(),

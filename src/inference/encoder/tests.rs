@@ -26,14 +26,15 @@ trait Forward: Send {
 
 impl<B> Forward for Encoder<B>
 where
-    B: Backend<Table: Send, Matrix: Send, Vector: Send> + Send + 'static,
+    B: Backend<Table: Send, Matrix: Send, Vector: Send, Pending: Send> + Send + 'static,
 {
     fn forward(&mut self, batch: &TokenBatch) -> Result<Vec<Embedding>, ModelError> {
-        self.forward(batch)
+        self.embed(batch)
     }
 
     fn pooled(&mut self, batch: &TokenBatch) -> Vec<Vec<f32>> {
-        self.pooled(batch).unwrap()
+        self.begin(batch).unwrap();
+        self.pooled().unwrap()
     }
 
     fn info(&self) -> ModelInfo {
@@ -66,7 +67,7 @@ impl On {
             open: fn() -> Result<B, BackendError>,
         ) -> Box<dyn Forward>
         where
-            B: Backend<Table: Send, Matrix: Send, Vector: Send> + Send + 'static,
+            B: Backend<Table: Send, Matrix: Send, Vector: Send, Pending: Send> + Send + 'static,
         {
             let open = Arc::new(move |_| open());
             let loader = EncoderLoader::new(Arc::new(weights), config, precision, open);

@@ -1,5 +1,6 @@
 //! An encoder on its way to a device.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use super::parameters::{Parameters, StagedLayer, StagedParameters, Uploader, stage};
@@ -131,6 +132,7 @@ impl<B: Backend> EncoderUpload<B> {
 
     fn finish(&self, backend: B, parameters: Uploaded<B>) -> Encoder<B> {
         let (config, memory_bytes) = (self.config.clone(), self.memory_bytes);
-        Encoder { backend, attention: config.attention(), config, parameters, memory_bytes }
+        let (attention, begun) = (config.attention(), VecDeque::new());
+        Encoder { backend, config, attention, parameters, memory_bytes, begun }
     }
 }

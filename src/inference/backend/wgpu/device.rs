@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use super::block_on;
 use super::tier::{MatrixSize, Tier};
+use crate::config::gpu_from_environment;
 use crate::inference::backend::BackendError;
 
 /// For people, where no adapter is known yet.
@@ -29,6 +30,17 @@ pub(in crate::inference) enum AdapterChoice {
     Named(String),
     /// A driver that computes on the processor.
     Software,
+}
+
+impl AdapterChoice {
+    /// The one that the environment names, or else the best.
+    pub fn from_environment() -> Self {
+        match gpu_from_environment() {
+            None => Self::Best,
+            Some(name) if name.eq_ignore_ascii_case("software") => Self::Software,
+            Some(name) => Self::Named(name),
+        }
+    }
 }
 
 /// A device with its queue. Everything on it is made here, so that what is made can be counted.

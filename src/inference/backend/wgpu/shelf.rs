@@ -37,8 +37,12 @@ impl Shelf {
         true
     }
 
-    /// Rows of `row_bytes` that nobody uses.
-    pub fn take(&mut self, row_bytes: usize) -> Result<Arc<Block>, BackendError> {
+    /// So many rows of `row_bytes` that nobody uses.
+    ///
+    /// # Panics
+    /// When nobody has made room for them.
+    pub fn take(&mut self, rows: usize, row_bytes: usize) -> Result<Arc<Block>, BackendError> {
+        assert!(rows <= self.rows, "room for {} rows, and {rows} are wanted", self.rows);
         let blocks = self.blocks.entry(row_bytes).or_default();
         // Whoever uses one holds it as well.
         if let Some(free) = blocks.iter().find(|block| Arc::strong_count(block) == 1) {

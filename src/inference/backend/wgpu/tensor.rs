@@ -60,7 +60,7 @@ impl Tensor {
         let row_bytes = columns * numbers.bytes();
         let block = match (init, storage) {
             (Init::Borrow(block), _) => Arc::clone(block),
-            (_, Storage::Pooled(shelf)) => shelf.take(row_bytes)?,
+            (_, Storage::Pooled(shelf)) => shelf.take(rows, row_bytes)?,
             (_, Storage::Dedicated) => {
                 let usage = wgpu::BufferUsages::STORAGE
                     | wgpu::BufferUsages::COPY_SRC

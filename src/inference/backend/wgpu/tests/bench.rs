@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use super::encoders::{batch, load_on, minilm, minilm_weights, on_cpu};
 use super::*;
+use crate::gpu::EncoderModel as _;
 use crate::inference::Encoder;
 use crate::inference::backend::wgpu::kernels::plain::Rows;
 use crate::inference::backend::wgpu::tier::MatrixSize;
@@ -31,19 +32,10 @@ const PRODUCTS: [(usize, usize, RowEnd); 4] = [
 
 const QUERY_TOKENS: usize = 12;
 
-/// As the program chooses, by the same variable.
-fn choice() -> AdapterChoice {
-    match std::env::var("LODESTONE_GPU").as_deref() {
-        Err(_) => AdapterChoice::Best,
-        Ok("software") => AdapterChoice::Software,
-        Ok(name) => AdapterChoice::Named(name.to_owned()),
-    }
-}
-
 #[test]
 #[ignore = "measures a real GPU; scripts/bench-gpu runs it"]
 fn bench_gpu() {
-    let gpu = Gpu::open_unchecked(&choice()).unwrap();
+    let gpu = Gpu::open_unchecked(&AdapterChoice::from_environment()).unwrap();
     let limits = gpu.limits();
     println!("adapter: {} through {}", gpu.name(), gpu.backend());
     println!("tiers: {}", gpu.tiers().iter().map(Tier::to_string).collect::<Vec<_>>().join(", "));
@@ -101,7 +93,7 @@ fn correctness(gpu: &Arc<Gpu>, tier: Tier) {
         .collect();
     let batch = batch(sequences.iter().map(Vec::as_slice));
     let want = on_cpu(minilm_weights(), minilm()).embed(&batch).unwrap();
-    let got = encoder(gpu, tier).forward(&batch).unwrap();
+    let got = encoder(gpu, tier).embed(&batch).unwrap();
     let least = got.iter().zip(&want).map(|(a, b)| a.cosine(b)).fold(1.0, f32::min);
     println!("least cosine with the CPU in f32: {least}");
 }
@@ -115,10 +107,10 @@ fn queries(gpu: &Arc<Gpu>, tier: Tier) {
     let mut encoder = encoder(gpu, tier);
     let query = ids(QUERY_TOKENS, 3);
     let batch = batch([&query[..]]);
-    (0..20).for_each(|_| drop(encoder.forward(&batch).unwrap()));
+    (0..20).for_each(|_| drop(encoder.embed(&batch).unwrap()));
     let time = |encoder: &mut Encoder<WgpuBackend>| {
         let began = Instant::now();
-        encoder.forward(&batch).unwrap();
+        encoder.embed(&batch).unwrap();
         began.elapsed()
     };
     let wall = median((0..200).map(|_| time(&mut encoder)).collect());
@@ -139,16 +131,16 @@ fn throughput(gpu: &Arc<Gpu>, tier: Tier) {
     for piece in [2_048, 4_096, 8_192, 16_384].map(|piece| piece / shrink()) {
         for profiles in [false, true] {
             let mut encoder = encoder(gpu, tier);
-            encoder.backend().piece_tokens = piece..=piece;
-            encoder.forward(&batch).unwrap();
-            encoder.forward(&batch).unwrap();
+            encoder.backend().batch_tokens_max = piece;
+            encoder.embed(&batch).unwrap();
+            encoder.embed(&batch).unwrap();
             encoder.backend().stream().profile(profiles);
             encoder.backend().stream().flush().unwrap();
             let (mut rounds, mut busy) = (0, Duration::ZERO);
             let before = encoder.backend().counters();
             let began = Instant::now();
             while rounds < 2 || began.elapsed() < Duration::from_millis(800) && rounds < 200 {
-                encoder.forward(&batch).unwrap();
+                encoder.embed(&batch).unwrap();
                 let finished = encoder.backend().stream().collect().unwrap();
                 busy +=
                     finished.iter().filter_map(|completion| completion.device).sum::<Duration>();
@@ -181,13 +173,13 @@ fn operations(gpu: &Arc<Gpu>, tier: Tier) {
     let mut encoder = encoder(gpu, tier);
     let sequences: Vec<_> = (0..42_usize.div_ceil(shrink())).map(|seed| ids(192, seed)).collect();
     let batch = batch(sequences.iter().map(Vec::as_slice));
-    encoder.backend().piece_tokens = 8_192..=8_192;
-    (0..3).for_each(|_| drop(encoder.forward(&batch).unwrap()));
+    encoder.backend().batch_tokens_max = 8_192;
+    (0..3).for_each(|_| drop(encoder.embed(&batch).unwrap()));
     let stream = encoder.backend().stream();
     stream.profile(true);
     stream.set_mode(Mode::Latency);
     stream.flush().unwrap();
-    encoder.forward(&batch).unwrap();
+    encoder.embed(&batch).unwrap();
     let kept = encoder.backend().stream().collect().unwrap();
     let names = ["qkv", "attention", "attended+norm", "up", "down+norm"];
     let mut sums = [Duration::ZERO; 5];

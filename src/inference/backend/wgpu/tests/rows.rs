@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::encoders::{JINA_LAYERS, batch, jina_with_counters};
 use super::*;
+use crate::gpu::EncoderModel as _;
 use crate::inference::Encoder;
 
 fn stream() -> Stream {
@@ -23,14 +24,14 @@ fn ids(count: usize) -> Vec<u32> {
 
 /// Passages of 40 tokens, in pieces of two.
 fn many(encoder: &mut Encoder<WgpuBackend>) -> TokenBatch {
-    encoder.backend().piece_tokens = 80..=80;
+    encoder.backend().batch_tokens_max = 80;
     let ids = ids(40);
     batch([&ids[..]; 10])
 }
 
 fn warm(encoder: &mut Encoder<WgpuBackend>, batch: &TokenBatch) {
-    encoder.forward(batch).unwrap();
-    encoder.forward(batch).unwrap();
+    encoder.embed(batch).unwrap();
+    encoder.embed(batch).unwrap();
 }
 
 #[test]
@@ -109,7 +110,7 @@ fn m8_latency_mode_gives_every_operation_a_submission_and_a_time() {
     let backend = encoder.backend();
     backend.stream().set_mode(Mode::Latency);
     let before = backend.counters();
-    encoder.forward(&batch).unwrap();
+    encoder.embed(&batch).unwrap();
     let after = encoder.backend().counters();
     // Embedding, five operations a layer, and pooling.
     assert_eq!(after.submissions - before.submissions, 1 + 5 * JINA_LAYERS + 1);
@@ -157,8 +158,8 @@ fn m13_a_profile_times_every_submission_on_the_device() {
     let mut encoder = jina_with_counters();
     encoder.backend().stream().profile(true);
     let batch = batch([&ids(64)[..]]);
-    encoder.forward(&batch).unwrap();
-    encoder.forward(&batch).unwrap();
+    encoder.embed(&batch).unwrap();
+    encoder.embed(&batch).unwrap();
     let stream = encoder.backend().stream();
     let finished = stream.flush().unwrap();
     assert_eq!(finished.len(), 2);
@@ -221,7 +222,7 @@ fn s8_t5_a_forward_is_one_submission_that_waits_for_nothing() {
     let batch = batch([&ids(100)[..], &ids(30)]);
     warm(&mut encoder, &batch);
     let before = encoder.backend().counters();
-    encoder.forward(&batch).unwrap();
+    encoder.embed(&batch).unwrap();
     let after = encoder.backend().counters();
     assert_eq!(after.submissions - before.submissions, 1);
     assert_eq!(after.passes - before.passes, 1);
@@ -240,8 +241,8 @@ fn s10_g3_nothing_is_made_in_a_step_after_the_first() {
     warm(&mut encoder, &few);
     let before = encoder.backend().counters();
     for _ in 0..4 {
-        encoder.forward(&many).unwrap();
-        encoder.forward(&few).unwrap();
+        encoder.embed(&many).unwrap();
+        encoder.embed(&few).unwrap();
     }
     let after = encoder.backend().counters();
     assert!(after.submissions > before.submissions + 16);
