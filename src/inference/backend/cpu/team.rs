@@ -2,29 +2,35 @@
 //!
 //! A forward pass is thirty products of a few hundred microseconds each with a meeting after every one,
 //! so a worker that has nothing to do watches for the next part for a moment before it sleeps. Parts are taken
-//! by whoever is there: a round does not wait for a worker that the system gives no core.
+//! by whoever is there: a round does not wait for a worker that the system gives no core, and where one is without
+//! a core in the middle of a part, the next rounds do without it ([`Width`]).
+
+mod width;
 
 use std::any::Any;
 use std::cell::UnsafeCell;
 use std::fmt;
 use std::hint::spin_loop;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
+use std::time::Instant;
 
+use self::width::Width;
 use super::kernel::{Kernel, Queue, Task};
 
 /// Looks of a worker at an empty table before it sleeps: some 50 µs. In tests it mostly sleeps.
 const LOOKS: usize = if cfg!(test) { 10 } else { 1_000 };
 
-/// Looks of the one who waits for the last worker before it lets others have the core.
-const LOOKS_BEFORE_YIELD: usize = 10_000;
+/// Looks of the one who waits for the last worker before it lets others have the core, that worker perhaps.
+const LOOKS_BEFORE_YIELD: usize = 1_000;
 
 /// As many threads as were asked for, the caller's among them.
 pub(super) struct Team {
     table: Arc<Table>,
     workers: Vec<JoinHandle<()>>,
+    width: Width,
 }
 
 type Work<'a> = &'a (dyn Fn(usize) + Sync);
@@ -34,6 +40,8 @@ struct Table {
     /// Valid while the gate is open or a worker is inside.
     work: UnsafeCell<Option<Work<'static>>>,
     gate: Gate,
+    /// Threads of this round: workers with this number or a higher one stay away.
+    width: AtomicUsize,
     panic: Mutex<Option<Box<dyn Any + Send>>>,
 }
 
@@ -110,9 +118,10 @@ impl Team {
         let table = Arc::new(Table {
             work: UnsafeCell::new(None),
             gate: Gate(AtomicU64::new(0)),
+            width: AtomicUsize::new(threads),
             panic: Mutex::new(None),
         });
-        let mut team = Self { table, workers: Vec::new() };
+        let mut team = Self { table, workers: Vec::new(), width: Width::new(threads.max(1)) };
         for worker in 1..threads.max(1) {
             let table = Arc::clone(&team.table);
             let named = thread::Builder::new().name(format!("cpu-{worker}"));
@@ -137,24 +146,31 @@ impl Team {
     }
 
     fn together(&mut self, work: Work<'_>) {
-        if self.workers.is_empty() {
+        let width = self.width.at(Instant::now());
+        if width == 1 {
             return work(0);
         }
         let table = &*self.table;
         // SAFETY: workers use it in this round alone, and the round ends before this function does,
         // whether `work` panics or not. `&mut self` keeps a second round away.
         unsafe { *table.work.get() = Some(std::mem::transmute::<Work<'_>, Work<'static>>(work)) };
+        table.width.store(width, Ordering::Relaxed);
         table.gate.open();
-        for worker in &self.workers {
+        for worker in &self.workers[..width - 1] {
             worker.thread().unpark();
         }
         let mine = catch_unwind(AssertUnwindSafe(|| work(0)));
         // The parts are all taken, so a worker that is not here yet is not needed.
         table.gate.close();
-        let mut looks = 0;
-        while table.gate.sign().inside() > 0 {
-            looks += 1;
-            if looks % LOOKS_BEFORE_YIELD == 0 { thread::yield_now() } else { spin_loop() }
+        if table.gate.sign().inside() > 0 {
+            let waits_since = Instant::now();
+            let mut looks = 0;
+            while table.gate.sign().inside() > 0 {
+                looks += 1;
+                if looks % LOOKS_BEFORE_YIELD == 0 { thread::yield_now() } else { spin_loop() }
+            }
+            let now = Instant::now();
+            self.width.waited(now - waits_since, now);
         }
         let theirs = table.panic.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(panic) = mine.err().or(theirs) {
@@ -166,7 +182,7 @@ impl Team {
 impl Table {
     fn work_until_over(&self, worker: usize) {
         let mut round = 0;
-        while let Some(next) = self.enter_after(round) {
+        while let Some(next) = self.enter_after(round, worker) {
             round = next;
             // SAFETY: this worker is inside until it leaves.
             if let Some(work) = unsafe { *self.work.get() }
@@ -178,15 +194,17 @@ impl Table {
         }
     }
 
-    /// Waits for a round after `round` and enters it; its number, or nothing when the team is over.
-    fn enter_after(&self, round: u64) -> Option<u64> {
+    /// Waits for a round after `round` that wants this worker, and enters it; its number, or nothing when the
+    /// team is over.
+    fn enter_after(&self, round: u64, worker: usize) -> Option<u64> {
         let mut looks = 0;
         loop {
             let sign = self.gate.sign();
             if sign.is_over() {
                 return None;
             }
-            if sign.is_open() && sign.round() != round {
+            let is_wanted = worker < self.width.load(Ordering::Relaxed);
+            if sign.is_open() && sign.round() != round && is_wanted {
                 if self.gate.enter(sign) {
                     return Some(sign.round());
                 }
