@@ -24,6 +24,7 @@ use std::{env, io};
 use tracing::Subscriber;
 use tracing_appender::non_blocking::WorkerGuard;
 use tracing_appender::rolling::{RollingFileAppender, Rotation};
+use tracing_subscriber::filter::LevelFilter;
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::registry::LookupSpan;
 use tracing_subscriber::util::SubscriberInitExt as _;
@@ -97,10 +98,9 @@ impl Guard {
 /// # Errors
 /// When a variable is no filter, a file cannot be created, or the process has a subscriber already.
 pub fn init(data_dir: Option<&Path>) -> Result<Guard, TelemetryError> {
-    let lines = fmt::layer()
-        .with_writer(io::stderr)
-        .with_ansi(false)
-        .with_filter(filter(env::var(LOG_VARIABLE).ok().as_deref())?);
+    let wanted = filter(env::var(LOG_VARIABLE).ok().as_deref())?;
+    let level = wanted.max_level_hint();
+    let lines = fmt::layer().with_writer(io::stderr).with_ansi(false).with_filter(wanted);
     let (file, log) = data_dir.map(log_file).transpose()?.unzip();
     let registry = tracing_subscriber::registry().with(lines).with(file);
 
@@ -113,7 +113,22 @@ pub fn init(data_dir: Option<&Path>) -> Result<Guard, TelemetryError> {
     let guard = Guard { log: Mutex::new(log) };
 
     registry.try_init().map_err(|_| TelemetryError::Twice)?;
+    log::set_max_level(level_of_other_crates(level));
     Ok(guard)
+}
+
+/// What the crates may say that speak through `log`: what log lines are asked for, and at least what the log
+/// files take. A trace takes everything of ours, and were they asked for as much, a tokenizer would tell each letter.
+fn level_of_other_crates(lines: Option<LevelFilter>) -> log::LevelFilter {
+    let level = match lines.unwrap_or(LevelFilter::TRACE) {
+        LevelFilter::OFF => log::LevelFilter::Off,
+        LevelFilter::ERROR => log::LevelFilter::Error,
+        LevelFilter::WARN => log::LevelFilter::Warn,
+        LevelFilter::INFO => log::LevelFilter::Info,
+        LevelFilter::DEBUG => log::LevelFilter::Debug,
+        _ => log::LevelFilter::Trace,
+    };
+    level.max(log::LevelFilter::Warn)
 }
 
 /// A layer that writes to a file a day, on a thread of its own.
@@ -170,6 +185,16 @@ mod tests {
             (&lines[0]["level"], &lines[0]["fields"]["job"]),
             (&"INFO".into(), &"Indexing Notes".into())
         );
+    }
+
+    #[test]
+    fn other_crates_tell_no_more_than_log_lines_are_asked_for() {
+        let level =
+            |wanted: Option<&str>| level_of_other_crates(filter(wanted).unwrap().max_level_hint());
+        assert_eq!(level(None), log::LevelFilter::Warn);
+        assert_eq!(level(Some("off")), log::LevelFilter::Warn);
+        assert_eq!(level(Some("warn,lodestone=debug")), log::LevelFilter::Debug);
+        assert_eq!(level(Some("tokenizers=trace")), log::LevelFilter::Trace);
     }
 
     #[test]
