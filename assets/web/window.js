@@ -15,6 +15,12 @@
     if (!app.dispatchEvent(again)) event.preventDefault();
   });
 
+  // A letter that is typed into a box is no command: it need not go to the program and back before it is on screen.
+  document.addEventListener("keydown", (event) => {
+    const plain = event.key.length === 1 && !event.ctrlKey && !event.metaKey && !event.altKey;
+    if (plain && event.target.matches?.("input[type=text], textarea")) event.stopPropagation();
+  }, { capture: true });
+
   // What is typed while the results have the focus goes on in the query.
   document.addEventListener("keydown", (event) => {
     const box = document.getElementById("query");
@@ -70,6 +76,12 @@
     if (changed && top?.line.isConnected) target.scrollTop += place(top.line, target) - top.above;
   });
 
+  // And when a part is put in above it.
+  const grown = new MutationObserver(() => {
+    const reader = document.getElementById("reader-text");
+    if (reader && top?.line.isConnected) reader.scrollTop += place(top.line, reader) - top.above;
+  });
+
   // What had the focus before something was laid over the window.
   let before = null;
   // Keys stay in what lies over the window: Tab goes round in it.
@@ -83,13 +95,15 @@
     event.preventDefault();
   }, { capture: true });
 
+  // Within a frame, where what the program draws is put into the page: the rest of the frame, the painting, comes before
+  // the next message is taken.
+  const framePainted = () => new Promise((done) => {
+    const { port1, port2 } = new MessageChannel();
+    port1.onmessage = done;
+    port2.postMessage(0);
+  });
   const painted = () => new Promise((done) => {
-    requestAnimationFrame(() => {
-      // The frame is painted before the next message is taken.
-      const { port1, port2 } = new MessageChannel();
-      port1.onmessage = done;
-      port2.postMessage(0);
-    });
+    requestAnimationFrame(() => framePainted().then(done));
   });
 
   // How long a person waits: from a key to the frame in which its answer is.
@@ -104,7 +118,7 @@
     if (asked === null || target.dataset.answered !== asked.text) return;
     const { at } = asked;
     asked = null;
-    await painted();
+    await framePainted();
     window.lodestone.onShown?.(performance.now() - at);
   }).observe(document, { subtree: true, attributes: true, attributeFilter: ["data-answered"] });
 
@@ -117,6 +131,7 @@
       const reader = document.getElementById("reader-text");
       if (!chosen || !reader) return;
       watch.observe(reader);
+      grown.observe(reader, { subtree: true, childList: true });
       width = reader.clientWidth;
       const below = (part) => place(part, reader) + reader.scrollTop;
       const best = reader.querySelector("[data-best]");
@@ -125,6 +140,7 @@
         to = below(best) - reader.clientHeight * 0.4;
       }
       reader.scrollTo({ top: to });
+      remember(reader);
       // A face that arrives late moves the text.
       if (document.fonts.status === "loading") {
         document.fonts.ready.then(() => this.showInReader(id));

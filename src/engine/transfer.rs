@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::watch;
+use tokio::task::JoinSet;
 
 use super::{Engine, EngineError, EngineEvent, Job, JobId, JobOutcome, jobs};
 use crate::ingest::{IngestReport, JobProgress};
@@ -140,13 +141,15 @@ impl Transfer {
     }
 
     /// Stops a transfer when the job is cancelled, for as long as what this gives lives.
-    fn stop_with(&self, interrupt: &Arc<Interrupt>) -> AbortOnDrop {
+    fn stop_with(&self, interrupt: &Arc<Interrupt>) -> JoinSet<()> {
         let (interrupt, mut cancel) = (Arc::clone(interrupt), self.cancel.clone());
-        AbortOnDrop(tokio::spawn(async move {
+        let mut waiting = JoinSet::new();
+        waiting.spawn(async move {
             if cancel.wait_for(|cancel| *cancel).await.is_ok() {
                 interrupt.stop();
             }
-        }))
+        });
+        waiting
     }
 
     fn progress(&self) -> impl Fn(Transferred) + Send + 'static {
@@ -160,14 +163,6 @@ impl Transfer {
 
     fn show(&self, transferred: Transferred) {
         self.progress()(transferred);
-    }
-}
-
-struct AbortOnDrop(tokio::task::JoinHandle<()>);
-
-impl Drop for AbortOnDrop {
-    fn drop(&mut self) {
-        self.0.abort();
     }
 }
 

@@ -15,6 +15,7 @@ use lodestone::engine::{
     Sample, SearchRequest, SearchResponse, SelfMeasurement, SiteId, SiteView, Status, Vocabulary,
 };
 use tokio::sync::broadcast::{Receiver, error::RecvError};
+use tokio::task::JoinSet;
 
 use super::session::Session;
 use super::state::FieldTrouble;
@@ -23,14 +24,6 @@ use super::state::FieldTrouble;
 #[derive(Clone)]
 pub struct Bridge {
     engine: Engine,
-}
-
-struct AbortOnDrop<T>(tokio::task::JoinHandle<T>);
-
-impl<T> Drop for AbortOnDrop<T> {
-    fn drop(&mut self) {
-        self.0.abort();
-    }
 }
 
 /// How long a closing window waits for the index; what is not done then is done at the next start.
@@ -98,14 +91,17 @@ impl Bridge {
         delay: Duration,
     ) -> impl Future<Output = Result<SearchResponse, String>> + use<> {
         let engine = self.engine.clone();
-        let mut searching = AbortOnDrop(tokio::spawn(async move {
+        // Dropped, it ends what it holds.
+        let mut searching = JoinSet::new();
+        searching.spawn(async move {
             tokio::time::sleep(delay).await;
             engine.search(request).await
-        }));
+        });
         async move {
-            match (&mut searching.0).await {
-                Ok(answer) => answer.map_err(|error| error.to_string()),
-                Err(error) => Err(error.to_string()),
+            match searching.join_next().await {
+                Some(Ok(answer)) => answer.map_err(|error| error.to_string()),
+                Some(Err(error)) => Err(error.to_string()),
+                None => Err("The search has ended.".to_owned()),
             }
         }
     }

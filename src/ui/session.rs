@@ -30,6 +30,26 @@ use super::state::{
     WebState,
 };
 
+/// Changes a state, and has the page drawn anew only when what it shows of the state is another then. Each time that
+/// something is drawn, the next thing waits until the page has taken it over: for a key that changes nothing on
+/// screen, that would be the answer to it.
+fn change_unseen<T: 'static, S: PartialEq, R>(
+    mut signal: Signal<T>,
+    shown: impl Fn(&T) -> S,
+    change: impl FnOnce(&mut T) -> R,
+) -> R {
+    let before = shown(&signal.peek());
+    #[expect(
+        deprecated,
+        reason = "who reads the state is told below, when there is something to tell"
+    )]
+    let result = change(&mut signal.write_silent());
+    if shown(&signal.peek()) != before {
+        drop(signal.write());
+    }
+    result
+}
+
 /// Whether the index can be used.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Phase {
@@ -132,10 +152,10 @@ impl Session {
         spawn_forever(bridge::run(&self));
     }
 
-    /// Takes a new width of the window.
-    pub fn resize(mut self, width_px: f64) {
+    /// Takes a new size of the window.
+    pub fn resize(mut self, width_px: f64, height_px: f64) {
         let was_wide = self.pane.peek().is_wide();
-        self.pane.write().resize(width_px);
+        self.pane.write().resize(width_px, height_px);
         let is_wide = self.pane.peek().is_wide();
         // A preview comes and goes with the room for it.
         if is_wide != was_wide && *self.view.peek() == View::Search {

@@ -1,14 +1,14 @@
 use dioxus::core::spawn_forever;
 use dioxus::prelude::*;
 
-use super::Session;
+use super::{Session, change_unseen};
 use crate::ui::dom;
-use crate::ui::state::NoticeTone;
+use crate::ui::state::{Completion, NoticeTone};
 
 impl Session {
     /// Offers what the word at the caret may become.
     pub(super) fn suggest(mut self, text: &str) {
-        self.completion.write().typed(text);
+        change_unseen(self.completion, Completion::outline, |completion| completion.typed(text));
         if !self.completion.peek().wants_vocabulary() {
             return;
         }

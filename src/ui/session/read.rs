@@ -11,6 +11,9 @@ use crate::ui::state::{OpenDocument, Target, View};
 /// A selection that is passed over in less is not loaded.
 const SETTLE: Duration = Duration::from_millis(90);
 
+/// Between two parts of a document that are put into the page.
+const BETWEEN_PARTS: Duration = Duration::from_millis(50);
+
 impl Session {
     pub fn read(self, target: Target) {
         self.load(target, Duration::ZERO);
@@ -34,7 +37,8 @@ impl Session {
 
     fn load(mut self, target: Target, delay: Duration) {
         let id = target.id;
-        let Some(sequence) = self.reader.write().show(target) else { return };
+        let asked = self.reader.write().show(target);
+        let Some(sequence) = asked else { return self.fill() };
         if let Some(overtaken) = self.loading.write().take() {
             overtaken.cancel();
         }
@@ -47,13 +51,28 @@ impl Session {
                     .map_err(|error| format!("the document could not be laid out: {error}")),
                 Err(problem) => Err(problem),
             };
-            self.reader.write().accept(sequence, loaded);
+            if self.reader.write().accept(sequence, loaded) {
+                self.fill_step_by_step().await;
+            }
         });
         self.loading.set(Some(task));
     }
 
     pub fn step(mut self, by: isize) {
         self.reader.write().step(by);
+        self.fill();
+    }
+
+    /// Has the rest of what is read put into the page.
+    fn fill(self) {
+        spawn_forever(self.fill_step_by_step());
+    }
+
+    async fn fill_step_by_step(mut self) {
+        while self.reader.peek().is_filling() {
+            tokio::time::sleep(BETWEEN_PARTS).await;
+            self.reader.write().fill();
+        }
     }
 
     /// Closes the reader; in a wide window it stays closed until a result is opened.

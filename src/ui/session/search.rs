@@ -7,15 +7,16 @@ use lodestone::config::Settings;
 use lodestone::data::{DocumentId, Hit};
 use lodestone::engine::toggled;
 
-use super::Session;
+use super::{Session, change_unseen};
 use crate::ui::dom;
-use crate::ui::state::{Accepted, Target, View};
+use crate::ui::state::{Accepted, SearchState, Target, View};
 
 /// Waits for the next key before asking, while the answer to the one before is not there yet.
 const DEBOUNCE: Duration = Duration::from_millis(30);
 
-/// Longer than between two letters of somebody who types.
-const PAUSE: Duration = Duration::from_millis(200);
+/// Longer than between two letters of somebody who types and does not stop to think. What follows then keeps the
+/// page busy for longer than an answer, and must not meet the next key.
+const PAUSE: Duration = Duration::from_millis(350);
 
 /// How long an answer may take before what it will replace steps back.
 const PATIENCE: Duration = Duration::from_millis(250);
@@ -60,7 +61,7 @@ impl Session {
     pub(super) fn ask(mut self, text: String) {
         // Keys that come faster than answers wait for each other; one alone is answered at once.
         let delay = if self.search.peek().is_overtaken() { DEBOUNCE } else { Duration::ZERO };
-        let asked = self.search.write().ask(text);
+        let asked = change_unseen(self.search, SearchState::outline, |search| search.ask(text));
         match asked {
             Some(sequence) => self.start_search(sequence, delay, Place::Best),
             None if self.search.peek().is_blank() => self.reader.write().close(),

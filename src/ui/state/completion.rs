@@ -50,6 +50,11 @@ impl Completion {
         self.close();
     }
 
+    /// What the page shows of it.
+    pub fn outline(&self) -> (Vec<Choice>, Option<usize>) {
+        (self.choices.clone(), self.chosen)
+    }
+
     pub fn learn(&mut self, vocabulary: Vocabulary) {
         self.vocabulary = Some(vocabulary);
         self.offer();

@@ -39,6 +39,8 @@ impl View {
 
 /// Below this the reader covers the results instead of standing beside them.
 const WIDE_PX: f64 = 900.0;
+/// Of a card with a short passage; what stands above the cards makes up for those that are shorter.
+const CARD_PX: f64 = 140.0;
 const SHARE_MIN: f64 = 0.3;
 const SHARE_MAX: f64 = 0.7;
 
@@ -46,6 +48,7 @@ const SHARE_MAX: f64 = 0.7;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pane {
     width_px: f64,
+    height_px: f64,
     /// Share of the content's width that the reader takes.
     share: f64,
     pub dragging: bool,
@@ -57,11 +60,17 @@ impl Pane {
     pub fn new(share: Option<f64>) -> Self {
         let share = share.filter(|share| share.is_finite()).unwrap_or(0.52);
         let share = share.clamp(SHARE_MIN, SHARE_MAX);
-        Self { width_px: 1280.0, share, dragging: false, preview: true }
+        Self { width_px: 1280.0, height_px: 800.0, share, dragging: false, preview: true }
     }
 
-    pub fn resize(&mut self, width_px: f64) {
+    pub fn resize(&mut self, width_px: f64, height_px: f64) {
         self.width_px = width_px;
+        self.height_px = height_px;
+    }
+
+    /// Cards of results that are in sight at once, at most.
+    pub fn cards(&self) -> usize {
+        (self.height_px / CARD_PX).ceil().max(1.0) as usize
     }
 
     pub fn is_wide(&self) -> bool {
@@ -91,7 +100,7 @@ mod tests {
     fn the_divider_stays_within_bounds() {
         let mut pane = Pane::new(Some(f64::NAN));
         assert!((SHARE_MIN..=SHARE_MAX).contains(&pane.share()));
-        pane.resize(1056.0);
+        pane.resize(1056.0, 800.0);
         pane.drag_to(556.0, 56.0);
         assert!((pane.share() - 0.5).abs() < 1e-9);
         pane.drag_to(0.0, 56.0);
@@ -101,11 +110,21 @@ mod tests {
     }
 
     #[test]
+    fn a_taller_window_shows_more_cards() {
+        let mut pane = Pane::new(None);
+        let cards = [0.0, 800.0, 1_400.0].map(|height| {
+            pane.resize(1280.0, height);
+            pane.cards()
+        });
+        assert_eq!(cards, [1, 6, 10]);
+    }
+
+    #[test]
     fn a_narrow_window_has_one_column() {
         let mut pane = Pane::new(None);
-        pane.resize(899.0);
+        pane.resize(899.0, 800.0);
         assert!(!pane.is_wide());
-        pane.resize(900.0);
+        pane.resize(900.0, 800.0);
         assert!(pane.is_wide());
     }
 }

@@ -18,6 +18,8 @@ pub struct ReaderState {
     at: usize,
     /// Blocks of the layout that are in the page; long documents are shown in parts.
     shown: Range<usize>,
+    /// Blocks that are to be in the page; those that are not yet follow step by step.
+    window: Range<usize>,
     /// Counts scrolls that the page owes: it changes whenever the chosen passage should come into
     /// view.
     scrolls: u64,
@@ -49,6 +51,7 @@ impl ReaderState {
         match loaded {
             Ok(open) => {
                 self.document = Some(Rc::new(open));
+                self.shown = 0..0;
                 self.aim();
             }
             Err(problem) => {
@@ -83,9 +86,7 @@ impl ReaderState {
         let best = self.set_stops();
         self.at = self.stops.iter().position(|stop| *stop == best).unwrap_or(0);
         let start = self.chosen().map_or(0, |range| range.start);
-        if let Some(open) = &self.document {
-            self.shown = open.layout.window_around(start);
-        }
+        self.look_at(start);
         self.scrolls += 1;
     }
 
@@ -126,15 +127,38 @@ impl ReaderState {
     fn reveal(&mut self) {
         let (Some(open), Some(chosen)) = (&self.document, self.chosen()) else { return };
         if !open.layout.covers(&self.shown, chosen.start) {
-            self.shown = open.layout.window_around(chosen.start);
+            self.look_at(chosen.start);
         }
         self.scrolls += 1;
+    }
+
+    fn look_at(&mut self, offset: usize) {
+        let Some(open) = &self.document else { return };
+        self.window = open.layout.window_around(offset);
+        let is_within = self.window.start <= self.shown.start && self.shown.end <= self.window.end;
+        // What is there already stays.
+        if !(open.layout.covers(&self.shown, offset) && is_within) {
+            self.shown = open.layout.first_part(&self.window, offset);
+        }
+    }
+
+    /// Puts a few more blocks into the page.
+    pub fn fill(&mut self) {
+        if let Some(open) = &self.document {
+            self.shown = open.layout.fill(&self.shown, &self.window);
+        }
+    }
+
+    /// Whether blocks are missing that are to be in the page.
+    pub fn is_filling(&self) -> bool {
+        self.shown.start > self.window.start || self.shown.end < self.window.end
     }
 
     /// Puts the next part of a long document into the page.
     pub fn extend_down(&mut self) {
         if let Some(open) = &self.document {
             self.shown.end = open.layout.extend_down(self.shown.end);
+            self.window.end = self.window.end.max(self.shown.end);
         }
     }
 
@@ -142,6 +166,7 @@ impl ReaderState {
     pub fn extend_up(&mut self) {
         if let Some(open) = &self.document {
             self.shown.start = open.layout.extend_up(self.shown.start);
+            self.window.start = self.window.start.min(self.shown.start);
         }
     }
 
@@ -301,6 +326,21 @@ mod tests {
         let before = reader.scrolls();
         assert_eq!(reader.show(target), None);
         assert_eq!(reader.scrolls(), before, "the same target leaves the place alone");
+    }
+
+    #[test]
+    fn a_document_comes_into_the_page_step_by_step() {
+        let mut reader = opened();
+        let blocks = fixture::open_document().layout.blocks.len();
+        for _ in 0..blocks {
+            reader.fill();
+        }
+        assert!(!reader.is_filling());
+        assert_eq!(reader.shown(), 0..blocks);
+        reader.step(1);
+        assert_eq!(reader.shown(), 0..blocks, "what is there stays");
+        reader.close();
+        assert!(!reader.is_filling());
     }
 
     #[test]

@@ -3,15 +3,14 @@ mod tests;
 
 use lodestone::data::{ChunkKey, DocumentId, Hit};
 use lodestone::engine::{
-    Facets, ModelState, SearchMode, SearchRequest, SearchResponse, WeakerHits, qualifiers,
+    Facets, ModelState, SearchMode, SearchRequest, SearchResponse, WeakerHits, WrittenQualifier,
+    qualifiers,
 };
+
+use crate::ui::wording::is_address;
 
 /// Documents asked for: more than a person scrolls through, few enough to paint at once.
 pub const HITS_MAX: usize = 30;
-
-/// Cards that a window shows at once. The others follow when typing pauses: a person who types sees none of
-/// them, and to paint them would hold up the next answer.
-const CARDS_FIRST: usize = 8;
 
 /// The query, its newest answer and the selected hit.
 ///
@@ -35,7 +34,8 @@ pub struct SearchState {
     facets: Option<Facets>,
     problem: Option<String>,
     selected: usize,
-    /// Whether cards beyond the first are shown.
+    /// Whether cards beyond those in sight are shown. They follow when typing pauses: a person who types sees none
+    /// of them, and to paint them would hold up the next answer.
     all_cards: bool,
     /// Whether a person moved the selection in this answer; then refinements keep the document.
     moved: bool,
@@ -58,6 +58,22 @@ pub struct Like {
     pub title: String,
     /// What stood in the query box before.
     pub before: String,
+}
+
+/// See [`SearchState::outline`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is one independent part of the page")]
+pub struct Outline {
+    is_blank: bool,
+    address: Option<String>,
+    qualifiers: Vec<String>,
+    like: Option<Like>,
+    steps_back: bool,
+    has_held: bool,
+    has_problem: bool,
+    why: bool,
+    unfolded: Option<DocumentId>,
+    weaker_shown: bool,
 }
 
 /// What became of an answer.
@@ -186,18 +202,34 @@ impl SearchState {
         self.problem = None;
     }
 
-    /// Shows the cards beyond the first, unless another question was asked since.
+    /// Shows the cards beyond those in sight, unless another question was asked since.
     pub fn complete(&mut self, sequence: u64) {
         if sequence == self.sequence {
             self.all_cards = true;
         }
     }
 
-    /// How many of the hits have a card now.
-    pub fn cards(&self) -> usize {
+    /// How many of the hits have a card now, in a window in which so many are in sight.
+    pub fn cards(&self, in_sight: usize) -> usize {
         let hits = self.hits().len();
-        let first = if self.selected < CARDS_FIRST { CARDS_FIRST } else { hits };
-        if self.all_cards { hits } else { first.min(hits) }
+        if self.all_cards || self.selected >= in_sight { hits } else { in_sight.min(hits) }
+    }
+
+    /// What the page shows of a question that has no answer yet.
+    pub fn outline(&self) -> Outline {
+        let written = |at: &WrittenQualifier| self.query[at.range.clone()].to_owned();
+        Outline {
+            is_blank: self.is_blank(),
+            address: Some(self.query.trim()).filter(|text| is_address(text)).map(str::to_owned),
+            qualifiers: qualifiers(&self.query).iter().map(written).collect(),
+            like: self.like.clone(),
+            steps_back: self.steps_back(),
+            has_held: self.has_held(),
+            has_problem: self.problem.is_some(),
+            why: self.why,
+            unfolded: self.unfolded,
+            weaker_shown: self.weaker_shown,
+        }
     }
 
     /// Shows how the documents of an answer divide, unless another question was asked since.

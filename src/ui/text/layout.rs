@@ -10,9 +10,21 @@ use super::node::{Kind, Node};
 /// A document that is no longer than this is in the page as a whole.
 const WHOLE_BYTES_MAX: usize = 160 << 10;
 const WHOLE_BLOCKS_MAX: usize = 1_500;
+/// How much is put into the page at a time.
+#[derive(Clone, Copy)]
+struct Part {
+    blocks: usize,
+    bytes: usize,
+}
+
 /// A part of a longer one.
-const PART_BYTES: usize = 48 << 10;
-const PART_BLOCKS: usize = 500;
+const PART: Part = Part { blocks: 500, bytes: 48 << 10 };
+/// What is there at once, above the place that is read and from it on: more than a screen. To put in more would hold
+/// up the page for as long as a letter that is typed meanwhile should take.
+const FIRST_ABOVE: Part = Part { blocks: 60, bytes: 4 << 10 };
+const FIRST_BELOW: Part = Part { blocks: 120, bytes: 8 << 10 };
+/// What follows at each step until the rest is there.
+const STEP: Part = Part { blocks: 150, bytes: 12 << 10 };
 
 /// The face that a text is read in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,20 +85,49 @@ impl Layout {
         window.contains(&self.block_at(offset))
     }
 
+    /// What of a window is put into the page first when `offset` is to be read.
+    pub fn first_part(&self, window: &Range<usize>, offset: usize) -> Range<usize> {
+        if window.is_empty() {
+            return window.clone();
+        }
+        let at = self.block_at(offset).clamp(window.start, window.end - 1);
+        let start = self.before(at, FIRST_ABOVE).max(window.start);
+        start..self.after(at, FIRST_BELOW).min(window.end)
+    }
+
+    /// One step from the part of a window that is in the page towards the whole of it, first downwards.
+    pub fn fill(&self, shown: &Range<usize>, window: &Range<usize>) -> Range<usize> {
+        if shown.end < window.end {
+            shown.start..self.after(shown.end, STEP).min(window.end)
+        } else if shown.start > window.start {
+            self.before(shown.start, STEP).max(window.start)..shown.end
+        } else {
+            shown.clone()
+        }
+    }
+
     /// Where a window that ends at block `end` ends with one more part.
     pub fn extend_down(&self, end: usize) -> usize {
-        let Some(first) = self.blocks.get(end) else { return self.blocks.len() };
-        let limit = first.range.start + PART_BYTES;
-        let by_bytes = self.blocks.partition_point(|block| block.range.start < limit);
-        by_bytes.min(end + PART_BLOCKS).max(end + 1)
+        self.after(end, PART)
     }
 
     /// Where a window that starts at block `start` starts with one more part.
     pub fn extend_up(&self, start: usize) -> usize {
+        self.before(start, PART)
+    }
+
+    fn after(&self, end: usize, part: Part) -> usize {
+        let Some(first) = self.blocks.get(end) else { return self.blocks.len() };
+        let limit = first.range.start + part.bytes;
+        let by_bytes = self.blocks.partition_point(|block| block.range.start < limit);
+        by_bytes.min(end + part.blocks).max(end + 1)
+    }
+
+    fn before(&self, start: usize, part: Part) -> usize {
         let Some(first) = self.blocks.get(start) else { return start.min(self.blocks.len()) };
-        let limit = first.range.start.saturating_sub(PART_BYTES);
+        let limit = first.range.start.saturating_sub(part.bytes);
         let by_bytes = self.blocks.partition_point(|block| block.range.end < limit);
-        by_bytes.max(start.saturating_sub(PART_BLOCKS)).min(start.saturating_sub(1))
+        by_bytes.max(start.saturating_sub(part.blocks)).min(start.saturating_sub(1))
     }
 }
 
@@ -111,12 +152,29 @@ mod tests {
     }
 
     #[test]
+    fn what_is_shown_first_grows_to_its_window_in_small_steps() {
+        let layout = code(1_000);
+        let offset = 11 * 700;
+        let window = layout.window_around(offset);
+        let mut shown = layout.first_part(&window, offset);
+        assert!(layout.covers(&shown, offset) && shown.len() <= 180, "{shown:?}");
+        while shown != window {
+            let next = layout.fill(&shown, &window);
+            let (more, less) = (next.len() - shown.len(), next.start > shown.start);
+            assert!((1..=STEP.blocks).contains(&more) && !less && next.end >= shown.end);
+            shown = next;
+        }
+        assert_eq!(layout.fill(&shown, &window), window);
+        assert_eq!(layout.first_part(&(0..0), 5), 0..0);
+    }
+
+    #[test]
     fn a_long_document_is_shown_in_parts_that_meet() {
         let layout = code(200_000);
         let offset = 11 * 100_000;
         let window = layout.window_around(offset);
         assert!(layout.covers(&window, offset));
-        assert!(window.len() <= 2 * PART_BLOCKS, "{window:?}");
+        assert!(window.len() <= 2 * PART.blocks, "{window:?}");
         assert!(window.contains(&100_000));
         let mut end = window.end;
         while end < layout.blocks.len() {

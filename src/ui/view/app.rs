@@ -70,7 +70,7 @@ pub fn App() -> Element {
             },
             onresize: move |event| {
                 if let Ok(size) = event.get_border_box_size() {
-                    session.resize(size.width);
+                    session.resize(size.width, size.height);
                 }
             },
             DropTarget {

@@ -170,6 +170,7 @@ fn ReaderText(open: Shared<OpenDocument>) -> Element {
     let marks = use_memo(move || Rc::new(session.reader.read().marks()));
     let marks = Shared(marks.cloned());
     let shown = session.reader.read().shown();
+    let has_earlier = shown.start > 0 && !session.reader.read().is_filling();
     let face = match open.layout.style {
         TextStyle::Prose => "prose",
         TextStyle::Plain => "plain",
@@ -190,7 +191,7 @@ fn ReaderText(open: Shared<OpenDocument>) -> Element {
                 }
             },
             article { class: "text {face}",
-                if shown.start > 0 {
+                if has_earlier {
                     Button {
                         id: "show-earlier",
                         text: "Show earlier text",

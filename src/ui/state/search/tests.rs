@@ -75,22 +75,45 @@ fn cards_beyond_the_first_come_when_typing_pauses_or_one_of_them_is_chosen() {
     let mut search = SearchState::default();
     let first = search.ask("own".to_owned()).unwrap();
     search.accept(first, Ok(response(&names)));
-    assert_eq!(search.cards(), CARDS_FIRST);
+    assert_eq!(search.cards(8), 8);
     search.complete(first);
-    assert_eq!(search.cards(), 12);
+    assert_eq!(search.cards(8), 12);
     let second = search.ask("owner".to_owned()).unwrap();
-    assert_eq!(search.cards(), 12, "a key alone changes nothing");
+    assert_eq!(search.cards(8), 12, "a key alone changes nothing");
     search.accept(second, Ok(response(&names)));
     search.complete(first);
-    assert_eq!(search.cards(), CARDS_FIRST, "the pause was after another question");
-    search.select(CARDS_FIRST);
-    assert_eq!(search.cards(), 12);
+    assert_eq!(search.cards(8), 8, "the pause was after another question");
+    search.select(8);
+    assert_eq!(search.cards(8), 12);
     search.select(0);
     search.complete(second);
     let refined = search.again().unwrap();
     search.accept(refined, Ok(response(&names)));
-    assert_eq!(search.cards(), 12, "a refinement takes nothing away");
-    assert_eq!(answered(&["a.md"]).cards(), 1);
+    assert_eq!(search.cards(8), 12, "a refinement takes nothing away");
+    assert_eq!(answered(&["a.md"]).cards(8), 1);
+}
+
+/// A key that changes nothing of it leaves the page alone.
+#[test]
+fn the_outline_changes_with_what_shows_before_the_answer() {
+    let mut search = answered(&["a.md"]);
+    let outline = |search: &mut SearchState, query: &str| {
+        search.ask(query.to_owned());
+        search.outline()
+    };
+    let words = outline(&mut search, "owner of");
+    assert_eq!(outline(&mut search, "owner of a lock"), words);
+    search.toggle_places(search.hits()[0].document.id);
+    assert_ne!(search.outline(), words);
+    assert_eq!(outline(&mut search, "owner of a key"), words);
+    search.why = true;
+    assert_ne!(search.outline(), words);
+    let others =
+        ["", "owner type:pdf", "owner type:md", "https://doc.rust-lang.org", "https://docs.rs"];
+    let outlines = others.map(|query| outline(&mut search, query));
+    for (at, one) in outlines.iter().enumerate() {
+        assert!(*one != words && !outlines[..at].contains(one), "{}", others[at]);
+    }
 }
 
 #[test]
