@@ -151,7 +151,8 @@ impl ReaderState {
 
     /// Whether blocks are missing that are to be in the page.
     pub fn is_filling(&self) -> bool {
-        self.shown.start > self.window.start || self.shown.end < self.window.end
+        let is_whole = self.shown.start <= self.window.start && self.window.end <= self.shown.end;
+        self.document.is_some() && !is_whole
     }
 
     /// Puts the next part of a long document into the page.
@@ -326,6 +327,16 @@ mod tests {
         let before = reader.scrolls();
         assert_eq!(reader.show(target), None);
         assert_eq!(reader.scrolls(), before, "the same target leaves the place alone");
+    }
+
+    #[test]
+    fn nothing_is_filled_in_where_a_document_cannot_be_shown() {
+        let mut reader = opened();
+        reader.window.end += 1;
+        assert!(reader.is_filling());
+        let other = reader.show(Target::of_hit(&fixture::hit("b.md", "text"))).unwrap();
+        reader.accept(other, Err("gone".to_owned()));
+        assert!(!reader.is_filling());
     }
 
     #[test]
