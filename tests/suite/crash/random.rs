@@ -18,6 +18,10 @@ use crate::tiny_model;
 const KILLS: u64 = 10;
 const KILLS_VARIABLE: &str = "LODESTONE_CRASH_KILLS";
 
+/// Notes that are new when a kill is aimed at the queue: enough that they are not all stored within the moment between
+/// the look and the kill.
+const NOTES_TO_WAIT_FOR: usize = 20;
+
 /// The longest that a process lives, in milliseconds: starting takes a part of it.
 const LIFE_MS_MAX: u64 = 1_500;
 
@@ -38,13 +42,24 @@ fn killed_at_random_points_it_makes_the_index_of_an_undisturbed_run() {
         // Both faces of it: the command that was asked, and the process that goes on unasked.
         let mut command =
             if kill % 3 == 2 { lode.command(&["daemon"]) } else { lode.command(&index) };
+        // Most kills fall where nothing waits; some are aimed at a moment at which something does.
+        let is_aimed = kill % 5 == 4;
+        if is_aimed {
+            (0..NOTES_TO_WAIT_FOR).for_each(|_| world.write_note());
+        }
         let mut process = Process::start(command.stderr(Stdio::null()));
         let life = Duration::from_millis(world.below(LIFE_MS_MAX));
         if kill % 2 == 0 {
             world.edit();
         }
-        // What it says ends its life as well as the time does.
-        process.line_within(life);
+        if is_aimed {
+            while !has_queue(data.path()) && !process.has_ended() {
+                std::thread::yield_now();
+            }
+        } else {
+            // What it says ends its life as well as the time does.
+            process.line_within(life);
+        }
         ended += u64::from(process.has_ended());
         process.kill();
         left_over += u64::from(has_queue(data.path()));
