@@ -4,9 +4,9 @@ use dioxus::core::spawn_forever;
 use dioxus::prelude::*;
 use lodestone::data::DocumentId;
 
-use super::Session;
+use super::{Session, change_unseen};
 use crate::ui::dom;
-use crate::ui::state::{OpenDocument, Target, View};
+use crate::ui::state::{OpenDocument, ReaderState, Target, View};
 
 /// A selection that is passed over in less is not loaded.
 const SETTLE: Duration = Duration::from_millis(90);
@@ -68,10 +68,10 @@ impl Session {
         spawn_forever(self.fill_step_by_step());
     }
 
-    async fn fill_step_by_step(mut self) {
+    async fn fill_step_by_step(self) {
         while self.reader.peek().is_filling() {
             tokio::time::sleep(BETWEEN_PARTS).await;
-            self.reader.write().fill();
+            change_unseen(self.reader, ReaderState::shown, ReaderState::fill);
         }
     }
 
