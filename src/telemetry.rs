@@ -19,7 +19,7 @@ pub use samples::{SAMPLES_MAX, Sample, Samples, Totals};
 
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
-use std::{env, io};
+use std::{env, fs, io};
 
 use tracing::Subscriber;
 use tracing_appender::non_blocking::WorkerGuard;
@@ -140,7 +140,10 @@ where
 {
     let path = data_dir.join(LOGS);
     let log = |reason: String| TelemetryError::Log { path: path.clone(), reason };
-    platform::prepare_data_dir(data_dir).map_err(|error| log(error.to_string()))?;
+    // The appender looks for old files first, and complains of a directory that is not there.
+    platform::prepare_data_dir(data_dir)
+        .and_then(|()| fs::create_dir_all(&path))
+        .map_err(|error| log(error.to_string()))?;
     let files = RollingFileAppender::builder()
         .rotation(Rotation::DAILY)
         .filename_prefix("lodestone")
@@ -175,9 +178,9 @@ mod tests {
             tracing::info!(target: "tantivy", "theirs");
         });
         drop(guard);
-        let files: Vec<_> = std::fs::read_dir(dir.path().join(LOGS)).unwrap().collect();
+        let files: Vec<_> = fs::read_dir(dir.path().join(LOGS)).unwrap().collect();
         let [Ok(file)] = files.as_slice() else { panic!("{files:?}") };
-        let text = std::fs::read_to_string(file.path()).unwrap();
+        let text = fs::read_to_string(file.path()).unwrap();
         let lines: Vec<serde_json::Value> =
             text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
         assert_eq!(lines.len(), 1, "{text}");

@@ -95,8 +95,10 @@
     event.preventDefault();
   }, { capture: true });
 
-  // Within a frame, where what the program draws is put into the page: the rest of the frame, the painting, comes before
-  // the next message is taken.
+  // Whether what the program drew last was put into the page within a frame.
+  let inFrame = true;
+
+  // Within a frame: the rest of it, the painting, comes before the next message is taken.
   const framePainted = () => new Promise((done) => {
     const { port1, port2 } = new MessageChannel();
     port1.onmessage = done;
@@ -118,7 +120,7 @@
     if (asked === null || target.dataset.answered !== asked.text) return;
     const { at } = asked;
     asked = null;
-    await framePainted();
+    await (inFrame ? framePainted() : painted());
     window.lodestone.onShown?.(performance.now() - at);
   }).observe(document, { subtree: true, attributes: true, attributeFilter: ["data-answered"] });
 
@@ -181,6 +183,35 @@
         else if (tries > 0) requestAnimationFrame(() => focus(tries - 1));
       };
       focus(30);
+    },
+    // Dioxus keeps what it draws for the next frame. Put into the page when it comes, it is laid out while the frame is
+    // waited for; what comes before that frame as well is kept for it. What comes as a blob would take a way through another
+    // process before it can be read.
+    drawAtOnce() {
+      const { interpreter } = window;
+      const put = (drawn, when) => {
+        inFrame = when;
+        interpreter.run_from_bytes(drawn);
+        interpreter.markEditsFinished();
+      };
+      let awaited = false;
+      interpreter.rafEdits = (drawn) => {
+        if (awaited) {
+          requestAnimationFrame(() => put(drawn, true));
+          return;
+        }
+        awaited = true;
+        requestAnimationFrame(() => { awaited = false; });
+        put(drawn, false);
+        document.body.getBoundingClientRect();
+      };
+      const { edits } = interpreter;
+      const { onmessage } = edits;
+      edits.binaryType = "arraybuffer";
+      edits.onmessage = (event) => {
+        if (event.data instanceof ArrayBuffer) interpreter.rafEdits(event.data);
+        else onmessage(event);
+      };
     },
     loadFonts() {
       for (const face of document.fonts) face.load();

@@ -21,6 +21,9 @@ const LOOKED_AT_PER_HIT: usize = 2;
 /// thread takes a part of that.
 const THREADS_MAX: usize = 4;
 
+/// Documents for which a thread is worth its start.
+const DOCUMENTS_A_THREAD: usize = 12;
+
 /// What an answer is to hold.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Shown {
@@ -47,7 +50,7 @@ pub(super) fn hits(
     shown: Shown,
 ) -> Result<Vec<Hit>, SearchError> {
     let chosen = choose((store, model), documents, shown)?;
-    let threads = platform::cores().min(THREADS_MAX);
+    let threads = threads_for(chosen.len());
     let weights: Vec<f32> = query.weights().collect();
     // A marker remembers the words that it has met, so one does several documents.
     let shares: Vec<&[Chosen<'_>]> = chosen.chunks(chosen.len().div_ceil(threads).max(1)).collect();
@@ -68,6 +71,10 @@ pub(super) fn hits(
     });
     let ranked = |(at, hit)| Hit { rank: at + 1, ..hit };
     Ok(hits.into_iter().flatten().enumerate().map(ranked).collect())
+}
+
+fn threads_for(documents: usize) -> usize {
+    documents.div_ceil(DOCUMENTS_A_THREAD).clamp(1, platform::cores().min(THREADS_MAX))
 }
 
 fn choose<'a>(
@@ -101,7 +108,7 @@ fn choose<'a>(
             Some(Chosen { ranked, best, more: passages.collect(), also: Vec::new() })
         });
         let loaded: Vec<Chosen<'_>> = loaded.collect();
-        let shingles = platform::map_on(platform::cores().min(THREADS_MAX), &loaded, |one| {
+        let shingles = platform::map_on(threads_for(loaded.len()), &loaded, |one| {
             shown.folds.then(|| Shingles::of(&one.best.text))
         });
         for (one, shingles) in loaded.into_iter().zip(shingles) {

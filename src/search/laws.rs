@@ -323,10 +323,46 @@ fn copies_and_versions_fold_into_the_first() {
     assert!(all.len() == 4 && all.iter().all(|hit| hit.also.is_empty()), "{all:?}");
 }
 
+/// A window asks for what is in sight first, and for the rest behind it.
+#[test]
+fn a_short_answer_is_the_beginning_of_a_long_one() {
+    let animals = ["cat", "dog", "fox", "owl", "hen"];
+    // Each twice, so that some fold, and of different lengths, so that they rank.
+    let texts: Vec<(String, String)> = (0..10)
+        .map(|n| {
+            (
+                format!("/{n}.txt"),
+                format!("A cat{}.", format!(" {}", animals[n / 2]).repeat(n / 2 * 3)),
+            )
+        })
+        .collect();
+    let documents: Vec<_> =
+        texts.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
+    let desk = Desk::with(&documents);
+    for fold_duplicates in [true, false] {
+        let ask = |limit| {
+            desk.ask(&SearchRequest { limit, fold_duplicates, ..SearchRequest::new("kitten cat") })
+        };
+        let whole = ask(30);
+        assert_eq!((whole.hits.len(), whole.is_cut), (if fold_duplicates { 5 } else { 10 }, false));
+        for limit in 1..=whole.hits.len() {
+            let short = ask(limit);
+            let passages = |answer: &SearchResponse| {
+                answer.hits.iter().take(limit).map(|hit| hit.passage.clone()).collect::<Vec<_>>()
+            };
+            assert_eq!((short.hits.len(), passages(&short)), (limit, passages(&whole)));
+            assert_eq!(short.considered, whole.considered);
+            if limit < whole.hits.len() {
+                assert!(short.is_cut, "{limit} of {}", whole.hits.len());
+            }
+        }
+    }
+}
+
 #[test]
 fn what_one_index_found_the_other_is_asked_about() {
-    // A hundred passages are nearer to the query than the one that holds its rare word.
-    let near: Vec<String> = (0..120).map(|n| format!("/near/{n}.txt")).collect();
+    // More passages than a list holds are nearer to the query than the one that holds its rare word.
+    let near: Vec<String> = (0..140).map(|n| format!("/near/{n}.txt")).collect();
     let mut documents: Vec<(&str, &str)> =
         near.iter().map(|path| (path.as_str(), "cat cat cat")).collect();
     documents.push(("/far.txt", "zebra quagga okapi tapir ocelot kudu eland cat"));
@@ -335,7 +371,7 @@ fn what_one_index_found_the_other_is_asked_about() {
     assert_eq!(hit.document.source.name(), "far.txt");
     let semantic = hit.why.semantic.unwrap();
     assert_eq!(semantic.rank, None);
-    let expected = embed("kitten zebra").cosine(&embed(documents[120].1));
+    let expected = embed("kitten zebra").cosine(&embed(documents[140].1));
     assert!((semantic.score - expected).abs() < 2e-3, "{semantic:?}");
 }
 

@@ -90,6 +90,9 @@ pub struct SearchResponse {
     /// Every document that the hits were chosen from, best first; what facets count.
     #[serde(skip)]
     pub considered: Vec<DocumentId>,
+    /// Whether some of them were left out because [`SearchRequest::limit`] was reached.
+    #[serde(skip)]
+    pub is_cut: bool,
     pub coverage: Coverage,
 }
 

@@ -15,9 +15,9 @@ use crate::data::{Candidate, ChunkKey, DocumentId, Embedding, Hit, Why};
 use crate::index::{Judge, KeywordQuery, Moments, PassageFilter, PreparedQuery};
 use crate::storage::Store;
 
-/// Passages that each list gives at least. What is behind the hundredth by meaning and by words is no
-/// answer to be shown.
-const CANDIDATES_MIN: usize = 100;
+/// Passages that each list gives at least. What is behind them by meaning and by words is no answer to be shown. It is
+/// enough for thirty documents, so that the beginning of such an answer, asked for alone, is the same.
+const CANDIDATES_MIN: usize = 120;
 
 /// Passages that each list gives for a document of the answer: several may be of one document.
 const CANDIDATES_PER_HIT: usize = 4;
@@ -51,6 +51,7 @@ struct Chosen {
     weaker: usize,
     /// Every document that the hits were chosen from, best first.
     from: Vec<DocumentId>,
+    is_cut: bool,
 }
 
 impl<'a> Searcher<'a> {
@@ -123,11 +124,12 @@ impl<'a> Searcher<'a> {
             (SearchMode::Hybrid, None) => SearchMode::Keyword,
             (mode, _) => mode,
         };
-        let Chosen { hits, weaker, from } = if request.like.is_none() && query.has_no_words() {
-            self.newest(request, query, &words.prepared)?
-        } else {
-            self.best(request, mode, words, vector)?
-        };
+        let Chosen { hits, weaker, from, is_cut } =
+            if request.like.is_none() && query.has_no_words() {
+                self.newest(request, query, &words.prepared)?
+            } else {
+                self.best(request, mode, words, vector)?
+            };
         let counts = self.store.counts()?;
         Ok(SearchResponse {
             query: request.query.clone(),
@@ -136,6 +138,7 @@ impl<'a> Searcher<'a> {
             hits,
             weaker,
             considered: from,
+            is_cut,
             coverage: Coverage {
                 indexed: counts.documents,
                 known: counts.documents + counts.skipped + self.store.queued_new()?,
@@ -185,7 +188,7 @@ impl<'a> Searcher<'a> {
             weak = documents.extract_if(.., |document| document.is_weak).collect();
         }
         let mut hits = self.hits(&prepared, &documents, request)?;
-        let weaker = weak.len();
+        let (weaker, is_cut) = (weak.len(), is_cut(&hits, &documents));
         if request.weaker == WeakerHits::Behind {
             let mut behind = self.hits(&prepared, &weak, request)?;
             for hit in &mut behind {
@@ -194,7 +197,7 @@ impl<'a> Searcher<'a> {
             hits.append(&mut behind);
             documents.append(&mut weak);
         }
-        Ok(Chosen { hits, weaker, from: ids(&documents) })
+        Ok(Chosen { hits, weaker, from: ids(&documents), is_cut })
     }
 
     /// Asks each index about the passages that only the other one found. A list that ends at its
@@ -253,7 +256,8 @@ impl<'a> Searcher<'a> {
             })
             .collect();
         let hits = self.hits(prepared, &documents, request)?;
-        Ok(Chosen { hits, weaker: 0, from: ids(&documents) })
+        let is_cut = is_cut(&hits, &documents);
+        Ok(Chosen { hits, weaker: 0, from: ids(&documents), is_cut })
     }
 
     fn hits(
@@ -324,6 +328,11 @@ impl<'a> Searcher<'a> {
 fn ids(documents: &[RankedDocument]) -> Vec<DocumentId> {
     let first = |document: &RankedDocument| document.passages.first().map(|key| key.document);
     documents.iter().filter_map(first).collect()
+}
+
+/// Whether there are documents that `hits` neither show nor name.
+fn is_cut(hits: &[Hit], documents: &[RankedDocument]) -> bool {
+    hits.iter().map(|hit| 1 + hit.also.len()).sum::<usize>() < documents.len()
 }
 
 /// Passages of each list.

@@ -63,6 +63,11 @@ pub fn focus_row(row: usize, row_px: f64) {
     run(&format!("window.lodestone.focusRow({row}, {row_px});"));
 }
 
+/// Has what is drawn put into the page when it comes, and not in the frame after.
+pub fn draw_at_once() {
+    run("window.lodestone.drawAtOnce();");
+}
+
 /// Loads every face at once, so that none is swapped in under a reader's eyes.
 pub fn load_fonts() {
     run("window.lodestone.loadFonts();");

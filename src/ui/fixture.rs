@@ -116,6 +116,7 @@ pub fn response(names: &[&str]) -> SearchResponse {
         hits: names.iter().map(|name| hit(name, "It has owners.")).collect(),
         weaker: 0,
         considered: Vec::new(),
+        is_cut: false,
         coverage: Coverage { indexed: 1, known: 1 },
     }
 }

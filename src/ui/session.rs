@@ -15,6 +15,7 @@ mod web;
 pub use web::SiteWish;
 
 use std::path::PathBuf;
+use std::time::Instant;
 
 use dioxus::core::{Task, spawn_forever};
 use dioxus::prelude::*;
@@ -88,6 +89,8 @@ pub struct Session {
     waiting: CopyValue<Wish>,
     removals: CopyValue<Removals>,
     searching: CopyValue<Option<Task>>,
+    /// When the query was typed in last.
+    typed: CopyValue<Option<Instant>>,
     /// Where the results are scrolled to, for when they come back.
     results_scroll_px: CopyValue<f64>,
     loading: CopyValue<Option<Task>>,
@@ -125,6 +128,7 @@ impl Session {
             waiting: value(Wish::default()),
             removals: value(Removals::default()),
             searching: value(None),
+            typed: value(None),
             results_scroll_px: value(0.0),
             loading: value(None),
             refreshing: value(false),

@@ -136,6 +136,7 @@ mod tests {
             }],
             weaker: 3,
             considered: Vec::new(),
+            is_cut: false,
             coverage: Coverage { indexed: 9, known: 10 },
         }
     }

@@ -1,5 +1,5 @@
 use std::pin::pin;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use dioxus::core::spawn_forever;
 use dioxus::prelude::*;
@@ -18,19 +18,14 @@ const DEBOUNCE: Duration = Duration::from_millis(30);
 /// page busy for longer than an answer, and must not meet the next key.
 const PAUSE: Duration = Duration::from_millis(350);
 
+/// Between cards that are put into the page step by step.
+const BETWEEN_CARDS: Duration = Duration::from_millis(40);
+
 /// How long an answer may take before what it will replace steps back.
 const PATIENCE: Duration = Duration::from_millis(250);
 
 /// A query that stood so long is remembered for the next start.
 const REMEMBERED_AFTER: Duration = Duration::from_secs(2);
-
-/// How long the rest of an answer waits for the next key.
-fn delay_of(place: Place) -> Duration {
-    match place {
-        Place::Best => PAUSE,
-        Place::Kept => Duration::ZERO,
-    }
-}
 
 /// Whether the reader goes to the best passage of an answer or stays where it is.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -40,7 +35,8 @@ enum Place {
 }
 
 impl Session {
-    pub fn type_query(self, text: String) {
+    pub fn type_query(mut self, text: String) {
+        self.typed.set(Some(Instant::now()));
         self.suggest(&text);
         self.ask(text);
     }
@@ -111,6 +107,7 @@ impl Session {
     pub fn take_held(mut self) {
         self.search.write().take_held();
         self.follow_selection();
+        spawn_forever(self.fill_results());
     }
 
     pub fn toggle_places(mut self, id: DocumentId) {
@@ -175,7 +172,8 @@ impl Session {
         if let Some(overtaken) = self.searching.write().take() {
             overtaken.cancel();
         }
-        let Some(request) = self.search.peek().request(sequence) else { return };
+        let in_sight = self.pane.peek().cards();
+        let Some(request) = self.search.peek().request(sequence, in_sight) else { return };
         // Before the engine is open the question waits in the state; `attach` asks it.
         let Some(bridge) = self.bridge() else { return };
         let answer = bridge.search(request, delay);
@@ -187,7 +185,6 @@ impl Session {
                 self.search.write().grow_late(sequence);
                 answer.await
             };
-            let considered = answer.as_ref().ok().map(|answer| answer.considered.clone());
             let accepted = self.search.write().accept(sequence, answer);
             if accepted == Accepted::Stale {
                 return;
@@ -199,21 +196,46 @@ impl Session {
                 }
                 self.remember_soon(sequence);
             }
-            // While somebody types, nothing but the best of the answer is painted.
-            tokio::time::sleep(delay_of(place)).await;
-            self.search.write().complete(sequence);
+            // While somebody types, nothing but the best of the answer is looked up and painted.
+            if place == Place::Best {
+                self.typing_pauses().await;
+            }
             match place {
                 _ if accepted == Accepted::Held => {}
                 Place::Best => self.preview(),
                 Place::Kept => self.remark(),
             }
-            if let Some(considered) = considered
-                && let Ok(facets) = bridge.facets(considered).await
+            let rest = self.search.peek().rest(sequence);
+            if let Some(rest) = rest
+                && let Ok(whole) = bridge.search(rest, Duration::ZERO).await
             {
+                self.search.write().complete(sequence, whole);
+            }
+            self.fill_results().await;
+            let considered = self.search.peek().considered().to_vec();
+            if let Ok(facets) = bridge.facets(considered).await {
                 self.search.write().count(sequence, facets);
             }
         });
         self.searching.set(Some(task));
+    }
+
+    async fn fill_results(mut self) {
+        while self.search.peek().is_filling() {
+            self.search.write().fill();
+            tokio::time::sleep(BETWEEN_CARDS).await;
+        }
+    }
+
+    /// Waits until nobody types. A key that asks nothing new, as a space, is one too.
+    async fn typing_pauses(self) {
+        let typed = || self.typed.peek().map_or(PAUSE, |typed| typed.elapsed());
+        tokio::time::sleep(PAUSE).await;
+        while let Some(rest) = PAUSE.checked_sub(typed())
+            && !rest.is_zero()
+        {
+            tokio::time::sleep(rest).await;
+        }
     }
 
     pub fn move_selection(mut self, by: isize) {

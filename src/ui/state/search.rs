@@ -12,6 +12,10 @@ use crate::ui::wording::is_address;
 /// Documents asked for: more than a person scrolls through, few enough to paint at once.
 pub const HITS_MAX: usize = 30;
 
+/// Cards that are put into the page at once, beside those that are in it: drawing them takes the window's thread some
+/// milliseconds.
+const CARDS_A_STEP: usize = 6;
+
 /// The query, its newest answer and the selected hit.
 ///
 /// Every question gets a number; an answer whose number is not the newest is dropped, so an answer
@@ -24,6 +28,8 @@ pub struct SearchState {
     waiting: bool,
     /// Whether a person has waited for the answer for more than a blink.
     late: bool,
+    /// Whether what was typed first is not answered yet.
+    leaving_home: bool,
     /// Whether the question was on screen before: then what a person looks at stays in its place.
     refining: bool,
     answer: Option<SearchResponse>,
@@ -34,9 +40,8 @@ pub struct SearchState {
     facets: Option<Facets>,
     problem: Option<String>,
     selected: usize,
-    /// Whether cards beyond those in sight are shown. They follow when typing pauses: a person who types sees none
-    /// of them, and to paint them would hold up the next answer.
-    all_cards: bool,
+    /// Hits that have a card in the page.
+    shown: usize,
     /// Whether a person moved the selection in this answer; then refinements keep the document.
     moved: bool,
     /// Whether the pointer is over the results.
@@ -64,7 +69,7 @@ pub struct Like {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is one independent part of the page")]
 pub struct Outline {
-    is_blank: bool,
+    is_home: bool,
     address: Option<String>,
     qualifiers: Vec<String>,
     like: Option<Like>,
@@ -99,6 +104,7 @@ impl SearchState {
             self.query = query;
             return None;
         }
+        self.leaving_home = self.is_home();
         self.query = query;
         // Words are another question; qualifiers narrow this one.
         self.like = self.like.take().filter(|_| has_no_words(&self.query));
@@ -157,16 +163,31 @@ impl SearchState {
         Some(self.sequence)
     }
 
-    /// The request of question `sequence`, unless a newer one has been asked since.
-    pub fn request(&self, sequence: u64) -> Option<SearchRequest> {
-        (sequence == self.sequence && self.waiting).then(|| SearchRequest {
-            limit: HITS_MAX,
+    /// The request of question `sequence`, unless a newer one has been asked since. A new question asks for as many
+    /// documents as are in sight: a person who types sees no others, and to find and paint them would hold up the
+    /// next answer.
+    pub fn request(&self, sequence: u64, in_sight: usize) -> Option<SearchRequest> {
+        let limit = if self.refining { HITS_MAX } else { in_sight.clamp(1, HITS_MAX) };
+        (sequence == self.sequence && self.waiting).then(|| self.request_of(limit))
+    }
+
+    /// The request of the whole answer to question `sequence`, unless it is on screen or a newer one has been asked.
+    pub fn rest(&self, sequence: u64) -> Option<SearchRequest> {
+        let is_short = |answer: &SearchResponse| answer.is_cut && answer.hits.len() < HITS_MAX;
+        let is_on_screen = sequence == self.sequence && !self.waiting;
+        (is_on_screen && self.answer.as_ref().is_some_and(is_short))
+            .then(|| self.request_of(HITS_MAX))
+    }
+
+    fn request_of(&self, limit: usize) -> SearchRequest {
+        SearchRequest {
+            limit,
             typing: true,
             fold_duplicates: true,
             like: self.like.as_ref().map(|like| like.passage),
             weaker: if self.weaker_shown { WeakerHits::Behind } else { WeakerHits::LeftOut },
             ..SearchRequest::new(self.query.as_str())
-        })
+        }
     }
 
     /// Shows an answer, unless it is stale or would move what a person looks at.
@@ -176,18 +197,35 @@ impl SearchState {
         }
         self.waiting = false;
         self.late = false;
+        self.leaving_home = false;
         match answer {
-            Ok(answer) if self.refining && self.is_looked_at() && self.would_move(&answer) => {
-                self.problem = None;
-                self.held = Some(answer);
-                return Accepted::Held;
+            Ok(answer) => self.take_or_hold(answer),
+            Err(problem) => {
+                self.problem = Some(problem);
+                Accepted::Shown
             }
-            Ok(answer) => {
-                self.all_cards &= self.refining;
-                self.take(answer);
-            }
-            Err(problem) => self.problem = Some(problem),
         }
+    }
+
+    /// Shows the whole answer where its beginning is on screen; see [`Self::rest`].
+    pub fn complete(&mut self, sequence: u64, whole: SearchResponse) {
+        if let Some(answer) = &self.answer
+            && self.rest(sequence).is_some()
+        {
+            // What a person waited for was the beginning.
+            let took_ms = answer.took_ms;
+            self.refining = true;
+            self.take_or_hold(SearchResponse { took_ms, ..whole });
+        }
+    }
+
+    fn take_or_hold(&mut self, answer: SearchResponse) -> Accepted {
+        if self.refining && self.is_looked_at() && self.would_move(&answer) {
+            self.problem = None;
+            self.held = Some(answer);
+            return Accepted::Held;
+        }
+        self.take(answer);
         Accepted::Shown
     }
 
@@ -197,29 +235,40 @@ impl SearchState {
             .flatten()
             .and_then(|id| answer.hits.iter().position(|hit| hit.document.id == id))
             .unwrap_or(0);
+        // A new question asks for no more than is in sight.
+        let kept = if self.refining { self.shown.max(CARDS_A_STEP) } else { answer.hits.len() };
+        self.shown = kept.min(answer.hits.len());
         self.answer = Some(answer);
         self.held = None;
         self.problem = None;
     }
 
-    /// Shows the cards beyond those in sight, unless another question was asked since.
-    pub fn complete(&mut self, sequence: u64) {
-        if sequence == self.sequence {
-            self.all_cards = true;
-        }
+    /// How many of the hits have a card.
+    pub fn cards(&self) -> usize {
+        self.shown.max(self.selected + 1).min(self.hits().len())
     }
 
-    /// How many of the hits have a card now, in a window in which so many are in sight.
-    pub fn cards(&self, in_sight: usize) -> usize {
-        let hits = self.hits().len();
-        if self.all_cards || self.selected >= in_sight { hits } else { in_sight.min(hits) }
+    /// Whether hits wait for their cards; see [`Self::fill`].
+    pub fn is_filling(&self) -> bool {
+        self.shown < self.hits().len()
+    }
+
+    /// Gives some more hits their cards.
+    pub fn fill(&mut self) {
+        self.shown += CARDS_A_STEP;
+    }
+
+    /// Every document that the newest answer was chosen from.
+    pub fn considered(&self) -> &[DocumentId] {
+        let newest = self.held.as_ref().or(self.answer.as_ref());
+        newest.map_or(&[], |answer| answer.considered.as_slice())
     }
 
     /// What the page shows of a question that has no answer yet.
     pub fn outline(&self) -> Outline {
         let written = |at: &WrittenQualifier| self.query[at.range.clone()].to_owned();
         Outline {
-            is_blank: self.is_blank(),
+            is_home: self.is_home(),
             address: Some(self.query.trim()).filter(|text| is_address(text)).map(str::to_owned),
             qualifiers: qualifiers(&self.query).iter().map(written).collect(),
             like: self.like.clone(),
@@ -276,6 +325,12 @@ impl SearchState {
 
     pub fn is_blank(&self) -> bool {
         self.query.trim().is_empty() && self.like.is_none()
+    }
+
+    /// Whether the start page is on screen: it stays until what was typed there is answered, or the answer takes its
+    /// time. To take it away first would hold up the answer.
+    pub fn is_home(&self) -> bool {
+        self.is_blank() || self.leaving_home && self.is_overtaken() && !self.late
     }
 
     pub fn like(&self) -> Option<&Like> {

@@ -32,7 +32,10 @@ pub fn App() -> Element {
     use_asset_handler(assets::FONTS, |request, responder| {
         assets::serve_font(&request, responder);
     });
-    use_effect(dom::load_fonts);
+    use_effect(|| {
+        dom::draw_at_once();
+        dom::load_fonts();
+    });
     use_hook(|| {
         if let Some(trouble) = start.trouble.clone() {
             session.notify(NoticeTone::Warning, trouble);

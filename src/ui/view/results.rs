@@ -12,7 +12,6 @@ use crate::ui::wording::count;
 pub fn Results() -> Element {
     let session = use_session();
     let search = session.search.read();
-    let in_sight = session.pane.read().cards();
     let weaker = search.answer().map_or(0, |answer| answer.weaker as u64);
     let strong = search.hits().iter().take_while(|hit| !hit.is_weak).count();
     let shown = search.hits().len() - strong;
@@ -28,12 +27,8 @@ pub fn Results() -> Element {
             }
         }
     };
-    let (best, behind): (Vec<_>, Vec<_>) = search
-        .hits()
-        .iter()
-        .enumerate()
-        .take(search.cards(in_sight))
-        .partition(|(at, _)| *at < strong);
+    let (best, behind): (Vec<_>, Vec<_>) =
+        search.hits().iter().enumerate().take(search.cards()).partition(|(at, _)| *at < strong);
     rsx! {
         div {
             id: RESULTS_ID,

@@ -20,11 +20,11 @@ pub fn SearchView() -> Element {
         rsx! {
             Results {}
         }
-    } else if search.is_blank() && session.health.read().is_empty() {
+    } else if search.is_home() && session.health.read().is_empty() {
         rsx! {
             Welcome {}
         }
-    } else if search.is_blank() {
+    } else if search.is_home() {
         rsx! {
             Home {}
         }
@@ -82,7 +82,7 @@ fn QueryBox() -> Element {
                     }
                 },
             }
-            if !search.is_blank() {
+            if !search.is_home() {
                 Button {
                     id: "clear-query",
                     symbol: Symbol::Close,
@@ -159,14 +159,13 @@ fn Summary() -> Element {
         return VNode::empty();
     };
     let strong = answer.hits.iter().filter(|hit| !hit.is_weak).count();
-    let found = counted(strong as u64, "document");
-    let from = answer.considered.len() as u64;
-    let found = match (strong < HITS_MAX, search.like()) {
+    let from = if answer.is_cut { answer.considered.len() } else { strong };
+    let found = counted(from as u64, "document");
+    let found = match (from <= HITS_MAX, search.like()) {
         _ if strong == 0 => "Nothing relevant".to_owned(),
         (true, None) => found,
         (true, Some(_)) => format!("{found} like it"),
-        (false, _) if from > strong as u64 => format!("The best {strong} of {}", count(from)),
-        (false, _) => format!("The best {found}"),
+        (false, _) => format!("The best {HITS_MAX} of {}", count(from as u64)),
     };
     let coverage = answer.coverage;
     let running = session.activity.read().current().is_some();

@@ -13,8 +13,8 @@ fn stale_answers_are_dropped() {
     let mut search = SearchState::default();
     let first = search.ask("own".to_owned()).unwrap();
     let second = search.ask("owner".to_owned()).unwrap();
-    assert!(search.request(first).is_none(), "a question that was overtaken is not sent");
-    assert_eq!(search.request(second).unwrap().query, "owner");
+    assert!(search.request(first, 8).is_none(), "a question that was overtaken is not sent");
+    assert_eq!(search.request(second, 8).unwrap().query, "owner");
     assert_eq!(search.accept(first, Ok(response(&["old.md"]))), Accepted::Stale);
     assert!(search.hits().is_empty());
     assert_eq!(search.accept(second, Ok(response(&["new.md"]))), Accepted::Shown);
@@ -30,6 +30,28 @@ fn clearing_the_query_drops_the_answer_and_what_is_on_its_way() {
     assert_eq!(search.ask("  ".to_owned()), None);
     assert!(search.hits().is_empty() && !search.is_overtaken());
     assert_eq!(search.accept(on_its_way, Ok(response(&["a.md"]))), Accepted::Stale);
+}
+
+#[test]
+fn the_start_page_stays_until_the_first_answer_or_until_that_is_late() {
+    let mut search = SearchState::default();
+    assert!(search.is_home());
+    let typed = |search: &mut SearchState| {
+        search.ask("o".to_owned()).unwrap();
+        let sequence = search.ask("ow".to_owned()).unwrap();
+        assert!(search.is_home());
+        sequence
+    };
+    let asked = typed(&mut search);
+    search.accept(asked, Ok(response(&["a.md"])));
+    assert!(!search.is_home());
+    search.ask("own".to_owned());
+    assert!(!search.is_home(), "the answer before stays");
+    search.ask(String::new());
+    let asked = typed(&mut search);
+    search.grow_late(asked);
+    assert!(!search.is_home());
+    assert!(!SearchState::restored("own".to_owned()).is_home());
 }
 
 #[test]
@@ -69,28 +91,47 @@ fn a_refinement_keeps_the_chosen_document_and_a_new_query_starts_at_the_top() {
 }
 
 #[test]
-fn cards_beyond_the_first_come_when_typing_pauses_or_one_of_them_is_chosen() {
+fn a_new_question_asks_for_what_is_in_sight_and_for_the_rest_when_its_answer_stands() {
     let names: Vec<String> = (0..12).map(|at| format!("{at}.md")).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let limit = |search: &SearchState, sequence| search.request(sequence, 8).unwrap().limit;
+    let short = || SearchResponse { is_cut: true, took_ms: 1.0, ..response(&names[..8]) };
+    let whole = || SearchResponse { took_ms: 9.0, ..response(&names) };
+
     let mut search = SearchState::default();
     let first = search.ask("own".to_owned()).unwrap();
-    search.accept(first, Ok(response(&names)));
-    assert_eq!(search.cards(8), 8);
-    search.complete(first);
-    assert_eq!(search.cards(8), 12);
+    assert_eq!(limit(&search, first), 8);
+    assert_eq!(search.rest(first), None, "there is no answer yet");
+    search.accept(first, Ok(short()));
+    assert_eq!(search.rest(first).unwrap().limit, HITS_MAX);
+    search.complete(first, whole());
+    assert_eq!(search.hits().len(), 12);
+    assert!(search.answer().unwrap().took_ms < 2.0, "the wait was for the beginning");
+    assert_eq!(search.rest(first), None);
+
     let second = search.ask("owner".to_owned()).unwrap();
-    assert_eq!(search.cards(8), 12, "a key alone changes nothing");
-    search.accept(second, Ok(response(&names)));
-    search.complete(first);
-    assert_eq!(search.cards(8), 8, "the pause was after another question");
-    search.select(8);
-    assert_eq!(search.cards(8), 12);
-    search.select(0);
-    search.complete(second);
+    search.accept(second, Ok(short()));
+    assert_eq!(search.rest(first), None);
+    search.complete(first, whole());
+    assert_eq!(search.hits().len(), 8, "the rest of an answer to another question");
+    search.select(7);
+    search.complete(second, whole());
+    assert_eq!((search.hits().len(), search.selected()), (12, 7));
+
     let refined = search.again().unwrap();
-    search.accept(refined, Ok(response(&names)));
-    assert_eq!(search.cards(8), 12, "a refinement takes nothing away");
-    assert_eq!(answered(&["a.md"]).cards(8), 1);
+    assert_eq!(limit(&search, refined), HITS_MAX, "a refinement takes nothing away");
+    search.accept(refined, Ok(SearchResponse { is_cut: true, ..response(&["a.md"; HITS_MAX]) }));
+    assert_eq!(search.rest(refined), None, "no more are shown");
+}
+
+#[test]
+fn the_rest_of_an_answer_moves_nothing_that_is_looked_at() {
+    let mut search = SearchState::default();
+    let asked = search.ask("own".to_owned()).unwrap();
+    search.accept(asked, Ok(SearchResponse { is_cut: true, ..response(&["a.md", "b.md"]) }));
+    search.pointed = true;
+    search.complete(asked, response(&["b.md", "a.md", "c.md"]));
+    assert!(search.has_held() && search.hits()[0].document.title == "a.md");
 }
 
 /// A key that changes nothing of it leaves the page alone.
@@ -171,27 +212,27 @@ fn the_neighbors_of_a_passage_can_be_narrowed_and_backed_out_of() {
     let mut search = answered(&["a.md"]);
     let passage = search.hits()[0].passage.chunk;
     let like = search.ask_like(passage, "a.md".to_owned()).unwrap();
-    let request = search.request(like).unwrap();
+    let request = search.request(like, 8).unwrap();
     assert_eq!((request.like, request.query.as_str()), (Some(passage), ""));
     let narrowed = search.ask("type:pdf".to_owned()).unwrap();
-    assert_eq!(search.request(narrowed).unwrap().like, Some(passage));
+    assert_eq!(search.request(narrowed, 8).unwrap().like, Some(passage));
     let deeper = response(&["b.md"]).hits[0].passage.chunk;
     search.ask_like(deeper, "b.md".to_owned()).unwrap();
     assert_eq!(search.leave_like().as_deref(), Some("owner"));
     let back = search.start_over().unwrap();
-    assert_eq!(search.request(back).unwrap().query, "owner");
+    assert_eq!(search.request(back, 8).unwrap().query, "owner");
     search.ask_like(passage, "a.md".to_owned()).unwrap();
     let words = search.ask("threads".to_owned()).unwrap();
-    assert_eq!(search.request(words).unwrap().like, None);
+    assert_eq!(search.request(words, 8).unwrap().like, None);
 }
 
 #[test]
 fn weaker_hits_are_asked_for_and_forgotten_with_the_question() {
     let mut search = answered(&["a.md"]);
     let shown = search.show_weaker(true).unwrap();
-    assert_eq!(search.request(shown).unwrap().weaker, WeakerHits::Behind);
+    assert_eq!(search.request(shown, 8).unwrap().weaker, WeakerHits::Behind);
     let other = search.ask("threads".to_owned()).unwrap();
-    assert_eq!(search.request(other).unwrap().weaker, WeakerHits::LeftOut);
+    assert_eq!(search.request(other, 8).unwrap().weaker, WeakerHits::LeftOut);
 }
 
 #[test]
