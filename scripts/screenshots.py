@@ -4,7 +4,7 @@ full, on files of yours and on a display of its own.
 
 usage: scripts/screenshots.py FOLDER "QUESTION" [--programs DIR] [--only NAME...]
 
-FOLDER is indexed (unless LODESTONE_DATA_DIR names an index that has it), and a part of it is served as a site. Needs
+FOLDER is indexed, unless LODESTONE_DATA_DIR names an index that has it; with a site in that, the view of the web is full. Needs
 both programs (cargo build --release, or those of --programs) and what scripts/test installs.
 """
 
