@@ -125,6 +125,32 @@ fn a_new_question_asks_for_what_is_in_sight_and_for_the_rest_when_its_answer_sta
 }
 
 #[test]
+fn cards_of_the_rest_come_in_steps_or_with_the_selection() {
+    let names: Vec<String> = (0..20).map(|at| format!("{at}.md")).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let cards = |search: &SearchState| (search.cards(), search.is_filling());
+    let mut search = SearchState::default();
+    assert_eq!(cards(&search), (0, false));
+    let asked = search.ask("own".to_owned()).unwrap();
+    search.accept(asked, Ok(SearchResponse { is_cut: true, ..response(&names[..8]) }));
+    assert_eq!(cards(&search), (8, false));
+    search.complete(asked, response(&names));
+    assert_eq!(cards(&search), (8, true));
+    search.fill();
+    assert_eq!(cards(&search), (14, true));
+    search.move_to_edge(false);
+    assert_eq!(search.cards(), 20, "what is selected can be seen");
+    search.fill();
+    assert_eq!(cards(&search), (20, false));
+    let again = search.again().unwrap();
+    search.accept(again, Ok(response(&names)));
+    assert_eq!(cards(&search), (20, false), "a refinement takes nothing away");
+    let other = search.ask("owner".to_owned()).unwrap();
+    search.accept(other, Ok(response(&names[..3])));
+    assert_eq!(cards(&search), (3, false));
+}
+
+#[test]
 fn the_rest_of_an_answer_moves_nothing_that_is_looked_at() {
     let mut search = SearchState::default();
     let asked = search.ask("own".to_owned()).unwrap();
