@@ -229,12 +229,11 @@ impl Session {
 
     /// Waits until nobody types. A key that asks nothing new, as a space, is one too.
     async fn typing_pauses(self) {
-        let typed = || self.typed.peek().map_or(PAUSE, |typed| typed.elapsed());
-        tokio::time::sleep(PAUSE).await;
-        while let Some(rest) = PAUSE.checked_sub(typed())
-            && !rest.is_zero()
-        {
+        let mut rest = PAUSE;
+        while !rest.is_zero() {
             tokio::time::sleep(rest).await;
+            let since = self.typed.peek().map_or(PAUSE, |typed| typed.elapsed());
+            rest = PAUSE.saturating_sub(since);
         }
     }
 
